@@ -43,7 +43,7 @@ from .runtime.aliases import Alias
 from .runtime.errors import no_such_name
 from .tracer import Tensor, enable_grad, is_grad_enabled, no_grad, tensor
 from .tracer.core.singular import singular
-from .tracer.modes.thread_state import inference_mode, is_inference_mode_enabled, set_grad_enabled
+from .tracer.core.thread_state import inference_mode, is_inference_mode_enabled, set_grad_enabled
 from .tracer.protocols.exchange import from_dlpack
 from .tracer.tensors.legacy import bind_stochastic
 from .tracer.tensors.torch_methods import FUNCTIONS, OTHER_FUNCTIONS
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from .tracer import autograd
     from .tracer.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from .tracer.autograd.legacy.stochastic import bernoulli, multinomial
-    from .tracer.core.checkpoint import checkpoint, set_checkpoint_early_stop
+    from .tracer.memory.checkpoint import checkpoint, set_checkpoint_early_stop
     from .tracer.random.generator import manual_seed
     from .tracer.tensors import function_types
     from .tracer.tensors.constructors import (
@@ -142,7 +142,7 @@ _PLACES |= {name: f"learn.{name}" for name in ("functional", "nn", "optim")}
 sys.meta_path[:0] = [Alias(f"{__name__}.{name}", f"{__name__}.{place}") for name, place in _PLACES.items()]
 _PYTORCHS = {  # PyTorch's places of them
     "nn.functional": "learn.functional",
-    "utils.checkpoint": "tracer.core.checkpoint",
+    "utils.checkpoint": "tracer.memory.checkpoint",
     "autograd.variable": "tracer.autograd.legacy.variable",
     "autograd.stochastic": "tracer.autograd.legacy.stochastic",
 }
@@ -159,7 +159,7 @@ _PLACES_OF = {
     "runtime.user_ops": "op rule",
     "tracer.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "tracer.autograd.legacy.stochastic": "bernoulli multinomial",
-    "tracer.core.checkpoint": "checkpoint set_checkpoint_early_stop",
+    "tracer.memory.checkpoint": "checkpoint set_checkpoint_early_stop",
     "tracer.tensors.constructors": (
         "arange as_tensor empty empty_like eye from_numpy full full_like linspace logspace ones ones_like zeros zeros_like"
     ),
@@ -218,7 +218,9 @@ for _place, _names in {
     "integrate scipy_integrals": "dblquad fixed_quad nquad quad quad_vec tplquad",
     "integrate scipy_ode": "solve_ivp",
     "integrate odeint": "odeint",
-    "optimize scipy_optima": "brent curve_fit fminbound golden least_squares lsq_linear minimize minimize_scalar nnls",
+    "stats scipy_expect": "expect",
+    "optimize scipy_minimize": "minimize",
+    "optimize scipy_optima": "brent curve_fit fminbound golden least_squares lsq_linear minimize_scalar nnls",
 }.items():
     _module, _, _file = _place.partition(" ")
     for _name in _names.split():

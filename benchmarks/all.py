@@ -3,9 +3,10 @@
     python benchmarks/all.py                  # all of it, some ten minutes on an idle machine
     python benchmarks/all.py --only workloads # the table alone (or: scaling, scripts)
     python benchmarks/all.py --to results     # the folder for table.md, results.json, log.txt and chart.svg (by matplotlib)
+    python benchmarks/all.py --threads 2      # the workloads, on two threads
 
-Each workload runs in a process of its own, who runs it in turns, on one thread. A time is the fastest round, in brackets the
-one in the middle; what is not installed is named below the table.
+Each workload runs in a process of its own, who runs it in turns, on one thread where nothing else is asked for. A time is the
+fastest round, in brackets the one in the middle; what is not installed is named below the table.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ sys.path.append(str(HERE))
 
 import numpy as np  # noqa: E402
 from timing import interleaved, is_tiny, per_call  # noqa: E402
-from workloads import PEERS, WORKLOADS  # noqa: E402
+from workloads import PEERS, THREADS, WORKLOADS  # noqa: E402
 
 import gradscribe as gs  # noqa: E402
 
@@ -38,12 +39,13 @@ APART = {"all.py", "workloads.py", "timing.py"}
 # --- the workloads ---------------------------------------------------------------------------------------------------
 
 
-def workloads(tiny: bool) -> list[dict[str, Any]]:
-    """Measure each workload in a fresh process."""
+def workloads(tiny: bool, threads: int) -> list[dict[str, Any]]:
+    """Measure each workload in a fresh process, everybody on so many threads."""
     rows = []
+    environment = os.environ | dict.fromkeys((*THREADS, "GRADSCRIBE_THREADS"), str(threads))
     for name in WORKLOADS:
         command = [sys.executable, "-P", str(HERE / "workloads.py"), name, *(["--tiny"] if tiny else [])]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
         if done.returncode:
             raise SystemExit(f"{name} failed:\n{done.stderr}")
         rows.append(json.loads(done.stdout.splitlines()[-1]))
@@ -239,6 +241,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=("workloads", "scaling", "scripts"), action="append", help="a part alone")
     parser.add_argument("--to", type=Path, default=Path("results"), help="the folder to write into (results)")
+    parser.add_argument("--threads", type=int, default=1, help="of all in the workloads (1)")
     parser.add_argument("--tiny", action="store_true", help="the smallest sizes, and without the other scripts")
     options = parser.parse_args()
     parts = options.only or ["workloads", "scaling", *([] if options.tiny else ["scripts"])]
@@ -246,9 +249,10 @@ def main() -> None:
     machine = (
         f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}, {os.cpu_count()} cores"
     )
-    text, results = f"{machine}, one thread\n\n", {"machine": machine}
+    threads = "one thread" if options.threads == 1 else f"the workloads on {options.threads} threads"
+    text, results = f"{machine}, {threads}\n\n", {"machine": machine, "threads": options.threads}
     if "workloads" in parts:
-        rows = workloads(is_tiny())
+        rows = workloads(is_tiny(), options.threads)
         results["workloads"] = rows
         text += table(rows) + "\n"
         print(chart(rows, options.to / "chart.svg"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import logging
 import random
 import signal
 import socket
@@ -16,9 +17,10 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -101,8 +103,11 @@ class Workers:
 class Row:
     """A row of the table."""
 
+    all: ClassVar[list[Row]] = []
+
     def __init__(self, fault: str) -> None:
         self.fault, self.steps, self.kills, self.wrong, self.said = fault, 0, 0, 0, ""
+        self.all.append(self)
 
     def __str__(self) -> str:
         return f"{self.fault:58} {self.steps:6} {self.kills:6} {self.wrong:6}  {self.said}"
@@ -202,6 +207,8 @@ def main() -> None:
     import dask.array as da
 
     random.seed(0)
+    logging.disable(logging.CRITICAL)  # Dask's own words about what is killed here
+    warnings.filterwarnings("ignore", "Mismatched versions")  # of a client and a scheduler of one environment, too
     tiny = is_tiny()
     steps = 1 if tiny else 12
     options: dict[str, Any] = {"shards": SHARDS, "compile": False}
@@ -251,6 +258,12 @@ def main() -> None:
         print(raising(row, lambda: function(W, futures), gs.distributed.LostShardError, "shard 0"), flush=True)
     for how in ("SIGKILL",) if tiny else ("SIGKILL", "SIGSTOP"):
         print(without_a_scheduler(how), flush=True)
+    total = Row("all")
+    total.steps, total.kills, total.wrong = (
+        sum(getattr(r, name) for r in Row.all) for name in ("steps", "kills", "wrong")
+    )
+    print(total)
+    sys.exit(total.wrong > 0)
 
 
 if __name__ == "__main__":

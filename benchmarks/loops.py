@@ -24,7 +24,7 @@ import numpy as np  # noqa: E402
 from timing import interleaved, is_tiny, per_call, report  # noqa: E402
 
 import gradscribe as gs  # noqa: E402
-from gradscribe.tracer.modes.thread_state import capturing  # noqa: E402
+from gradscribe.tracer.core.thread_state import capturing  # noqa: E402
 from gradscribe.transforms.compiler.driver.specialise import Made  # noqa: E402
 
 Array = Any

@@ -16,9 +16,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-for library in ("OPENBLAS", "OMP", "MKL"):  # one thread each, or whatever else runs on the machine decides
-    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+# the last is XLA's, whose flags leave two threads
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")
+for variable in THREADS:  # one thread each, or whatever else runs on the machine decides
+    os.environ.setdefault(variable, "1")
 sys.path.append(str(Path(__file__).parent))
 
 import numpy  # noqa: E402
@@ -26,7 +27,7 @@ from timing import close, interleaved, is_tiny, per_call  # noqa: E402
 
 import gradscribe as gs  # noqa: E402
 
-__all__ = ["WORKLOADS", "Workload", "measure"]
+__all__ = ["THREADS", "WORKLOADS", "Workload", "measure"]
 
 Array = Any
 Make = Callable[[Any, Any], Callable[..., Any]]  # of a namespace, and of a loop over steps
@@ -510,7 +511,7 @@ def of_jax(work: Workload, args: tuple[Any, ...]) -> Callable[[], Any]:
 def of_torch(work: Workload, args: tuple[Any, ...]) -> Callable[[], Any]:
     """Return PyTorch's, eager, on its own tensors."""
     torch = importlib.import_module("torch")
-    torch.set_num_threads(1)
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     names = (
         "sin",
         "exp",
@@ -575,10 +576,12 @@ def measure(name: str) -> dict[str, Any]:
         found = tuple(map(numpy.asarray, (value, *gradients)))
         assert close(found, (expected[0], *expected[1])), f"{who} gives another gradient of {name}"
         call()
-    slowest = max(per_call(call, 1)() for call in calls.values())
-    repeats = 1 if is_tiny() else max(1, min(200, int(0.01 / slowest)))
-    rounds = 2 if is_tiny() else max(7, min(40, int(4.0 / (slowest * repeats * len(calls)))))
-    times = interleaved(rounds, *[per_call(call, repeats) for call in calls.values()])
+    once = [per_call(call, 1)() for call in calls.values()]
+    # rounds of alike lengths, so that who is quick finds its caches warm, too
+    repeats = [1 if is_tiny() else max(1, min(1000, int(0.01 / s))) for s in once]
+    whole = sum(s * n for s, n in zip(once, repeats, strict=True))
+    rounds = 2 if is_tiny() else max(7, min(40, int(4.0 / whole)))
+    times = interleaved(rounds, *[per_call(call, n) for call, n in zip(calls.values(), repeats, strict=True)])
     return {
         "workload": name,
         "seconds": {

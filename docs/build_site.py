@@ -42,7 +42,7 @@ SECTIONS = {  # the page of each: its title, and the pages below it
 MODULES = {  # the page of each: what its names are called, and a word on it
     "gradscribe": (
         "gs.",
-        "The functions that make functions of functions, and what else has a name in `gradscribe` itself.",
+        "What has a name in `gradscribe` itself, by what it is for.",
     ),
     "gradscribe.functional": ("gs.functional.", ""),
     "gradscribe.nn": ("gs.nn.", ""),
@@ -69,7 +69,7 @@ def stage(source: Path) -> None:
     (source / "api").mkdir(parents=True)
     (source / "notebooks").mkdir()
     pictures = [path for kind in ("png", "svg") for path in (ROOT / "docs").glob(f"*.{kind}")]
-    for path in (ROOT / "docs" / "conf.py", *pictures):
+    for path in (ROOT / "docs" / "conf.py", ROOT / "docs" / "site.css", *pictures):
         shutil.copy(path, source)
     pages = {path: source / path.name for path in sorted((ROOT / "docs").glob("*.md"))}
     pages |= {ROOT / name: source / name for name in ("CONTRIBUTING.md", "CHANGELOG.md")}
@@ -85,7 +85,9 @@ def stage(source: Path) -> None:
             text += "\n" + "\n".join(_toctree(names, ":hidden:"))
         place.write_text(text, encoding="utf-8")
     for name, (title, below) in SECTIONS.items():
-        (source / f"{name}.md").write_text("\n".join([f"# {title}", "", *_toctree(below.split())]), encoding="utf-8")
+        (source / f"{name}.md").write_text(
+            "\n".join([f"# {title}", "", *_contents(source, below.split())]), encoding="utf-8"
+        )
     head = ["# Reference", "", "Each public name, with its docstring. The examples are run by the tests.", ""]
     contents = [*head, *_toctree([f"api/{module}" for module in MODULES])]
     (source / "reference.md").write_text("\n".join(contents), encoding="utf-8")
@@ -125,6 +127,29 @@ def _notebook(notebook: dict[str, Any], path: Path, pages: dict[Path, Path], sou
     return notebook
 
 
+def _contents(source: Path, names: list[str]) -> list[str]:
+    """What a section shows: its pages, each with its first words."""
+    rows = []
+    for name in names:
+        title, words = _first_words(source / name)
+        rows += [f"- [{title}]({name}.{'ipynb' if name.startswith('notebooks/') else 'md'}): {words}"]
+    return [*rows, "", *_toctree(names, ":hidden:")]
+
+
+def _first_words(page: Path) -> tuple[str, str]:
+    """The title of a page and the first sentence below it, without links."""
+    notebook = page.with_suffix(".ipynb")
+    if notebook.exists():
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    else:
+        text = page.with_suffix(".md").read_text(encoding="utf-8")
+    blocks = re.split(r"\n\s*\n", re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.M | re.S).strip())
+    prose = next(block for block in blocks[1:] if not re.match(r"[#|(<!-]", block.strip()))
+    sentence = re.split(r"(?<=[.:])\s", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(prose.split())))[0]
+    return blocks[0].partition("\n")[0].lstrip("# "), sentence.rstrip(":") + ("" if sentence.endswith(".") else ".")
+
+
 def _toctree(names: list[str], *options: str) -> list[str]:
     return ["```{toctree}", *options, ":maxdepth: 1", "", *names, "```", ""]
 
@@ -132,13 +157,40 @@ def _toctree(names: list[str], *options: str) -> list[str]:
 # --- the reference -------------------------------------------------------------------------------
 
 
+GROUPS = {  # of the names in `gradscribe` itself: where what they name is defined
+    "Derivatives": ("transforms.derivatives",),
+    "Compile, and see the source": ("transforms.compiler",),
+    "Check and look": ("transforms.checks", "transforms.why", "explorer", "tracer.core.singular"),
+    "Fit": ("fit",),
+    "Ship": ("transforms.exports", "compat"),
+    "Own ops": ("runtime.ops", "runtime.user_ops"),
+    "Tensors": ("tracer", "numpy"),
+    "Errors and warnings": ("runtime.errors",),
+}
+
+
+def group_of(thing: Any) -> str:
+    """The group of the reference that a thing belongs to: that of the longest prefix of its module."""
+    module = (getattr(thing, "__module__", None) or type(thing).__module__).removeprefix("gradscribe.")
+    known = [(prefix, title) for title, prefixes in GROUPS.items() for prefix in prefixes]
+    return max((p, t) for p, t in known if module == p or module.startswith(p + "."))[1]
+
+
 def reference(module: str) -> str:
-    """The page of a module: each public name with its signature and its docstring."""
+    """The page of a module: each public name with its signature and its docstring; those of `gradscribe` in groups."""
     prefix, about = MODULES[module]
     face = importlib.import_module("gradscribe" if module == PYTORCHS else module)
     title = "PyTorch's functions" if module == PYTORCHS else module
     parts = [f"# {title}", "", *([about, ""] if about else _docstring(face))]
-    for name in sorted(public_names(module), key=str.lower):
+    names = sorted(public_names(module), key=str.lower)
+    if module == "gradscribe":
+        for group in GROUPS:
+            its = [name for name in names if group_of(getattr(face, name)) == group]
+            parts += [f"## {group}", ""]
+            for name in its:
+                parts += [f"### {prefix}{name}", "", *_entry(prefix + name, getattr(face, name))]
+        return "\n".join(parts) + "\n"
+    for name in names:
         parts += [f"## {prefix}{name}", "", *_entry(prefix + name, getattr(face, name))]
     return "\n".join(parts) + "\n"
 

@@ -9,9 +9,13 @@ html_title = "gradscribe"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "show_prev_next": False, "navigation_with_keys": False, "header_links_before_dropdown": 8, "footer_start": ["copyright"],
+    "show_prev_next": False, "show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 8,
+    "navbar_persistent": ["search-button"], "footer_start": ["copyright"],
     "footer_end": [], "secondary_sidebar_items": ["page-toc"], "navbar_align": "left", "logo": {"text": "gradscribe"},
 }  # fmt: skip
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
+html_sidebars = {"notebooks/quickstart": []}  # which has no pages below it
 html_context = {"default_mode": "auto"}
 nb_execution_mode = "off"  # the notebooks are run by the tests, and hold what they show
 myst_heading_anchors = 4

@@ -1,7 +1,7 @@
 """One attempt at the page of a file as it stands, in a process of its own: the page, or the user's error with its line.
 
-`main` writes `page.html` or `error.json` into a folder. A process of its own sees every module as it was saved, and may
-fail or hang by itself.
+`main` writes `page.html` or `error.json` into a folder, and into `files.json` which files of the user's were imported.
+A process of its own sees every module as it was saved, and may fail or hang by itself.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import traceback
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..tracer.core.site import is_ours
-from .report import page, report_data
+from .report import is_users, page, report_data
 from .targets import Call, Target, UsageError, arguments_by_name, call_of, last_function, load, of
 
 __all__ = ["Choice", "main", "told"]
@@ -49,17 +48,13 @@ def _call(target: Target, text: str | None) -> Call:
 def told(error: BaseException) -> dict[str, Any]:
     """Return what the page says of an error: its words, and the user's lines that it went through, the last one first."""
     frames = [
-        (f.filename, f.lineno or 0, f.name) for f in traceback.extract_tb(error.__traceback__) if _users(f.filename)
+        (f.filename, f.lineno or 0, f.name) for f in traceback.extract_tb(error.__traceback__) if is_users(f.filename)
     ]
     if isinstance(error, SyntaxError) and error.filename:
         frames.append((error.filename, error.lineno or 0, "<module>"))
     kind = type(error).__name__
     said = str(error) if isinstance(error, UsageError) else f"{kind}: {getattr(error, 'msg', None) or error}"
     return {"said": said, "frames": [_frame(*frame) for frame in reversed(frames)]}
-
-
-def _users(filename: str) -> bool:
-    return not (is_ours(filename) or filename.startswith(("<", sys.base_prefix)) or "site-packages" in filename)
 
 
 def _frame(path: str, line: int, name: str) -> dict[str, Any]:
@@ -81,3 +76,7 @@ def main(folder: str, choice: str) -> None:
         raise
     except BaseException as error:  # SystemExit of the user's among them
         (place / "error.json").write_text(json.dumps(told(error)), encoding="utf-8")
+    files = {
+        file for module in list(sys.modules.values()) if isinstance(file := getattr(module, "__file__", None), str)
+    }
+    (place / "files.json").write_text(json.dumps(sorted(filter(is_users, files))), encoding="utf-8")

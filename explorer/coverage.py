@@ -97,8 +97,12 @@ def of_function(module: str, name: str, value: Any) -> Row:
     if found is not None:
         kind, note = of_op(found)
         return Row(module, name, kind, reached(value), note, found.base in native_ops())
-    if composition(value) is not None:
-        return Row(module, name, RULE, reached(value), PARTS)
+    formula = composition(value)
+    if formula is not None:
+        refuses = hasattr(formula, "refuses")  # by name
+        return Row(
+            module, name, REFUSED if refuses else RULE, "" if refuses else reached(value), NO_RULE if refuses else PARTS
+        )
     if value in writers.WRITERS:
         return Row(module, name, RULE, reached(value), WRITES)
     if value in answered():

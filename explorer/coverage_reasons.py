@@ -52,7 +52,7 @@ INVERSE = "the inverse of a distribution in a parameter: its slope has no closed
 SEQUENCES = "gives all orders at once, in a table; use the function of one order"
 CHOOSING = "an object that chooses among ufuncs, and gives its slopes itself where it is asked for (diff_n=1)"
 
-NO_RULE = "no rule: compute it outside where it is constant, else state one with gs.op and gs.rule"
+NO_RULE = "no rule: fine of what is not differentiated; else state one with gs.op and gs.rule"
 
 # Why what calculates has no rule.
 REASONS: dict[str, str] = {

@@ -18,6 +18,7 @@ from ..transforms.compiler.compile import compile
 from ..transforms.compiler.driver import cache
 from ..transforms.compiler.driver.guards.quick import is_built
 from ..transforms.compiler.explain import explain
+from ..transforms.compiler.native import threads
 from ..transforms.compiler.native.build import NONE, compiler, vector_units
 from ..transforms.derivatives.gradient import grad
 
@@ -144,4 +145,6 @@ def _native() -> str:
     place = cache.folder()
     kernels = 0 if place is None else len(list(Path(place).glob("native_*.so")))
     command = "" if found is None else " ".join(found.command)
-    return f"{command}, {vector_units()}, {kernels} kernels kept; as eager but for rounding"
+    n = threads.size()
+    shared = f"{n} thread{'s' * (n > 1)} for a loop"
+    return f"{command}, {vector_units()}, {shared}, {kernels} kernels kept; as eager but for rounding"

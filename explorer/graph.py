@@ -29,7 +29,7 @@ def graph(what: Any, /, *args: Any, **kwargs: Any) -> Picture | ShownGraph:
     '  n0 -> n1;'
     >>> print(gs.graph(gs.grad(lambda x: np.sum(x * x)), np.ones(2)))
     inputs: %0: float64[2]
-    %1: float64[2] = np.add(x=%0, y=%0)
+    %1: float64[2] = np.multiply(x=2.0, y=%0)
     outputs: %1
     """
     if issubclass(type(what), Operand) and not args and not kwargs:

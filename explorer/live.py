@@ -85,9 +85,10 @@ class Explorer:
     def _watch(self) -> None:
         """Make the page anew whenever a file was saved; an attempt that a save overtakes is given up."""
         seen: dict[str, tuple[int, int]] | None = None
+        imported: list[str] = []
         running: tuple[subprocess.Popen[bytes], tempfile.TemporaryDirectory[str]] | None = None
         while not self._ends.wait(PAUSE):
-            now = _stamps(self.choice.target)
+            now = _stamps(self.choice.target, imported)
             if now != seen:
                 seen = now
                 _give_up(running)
@@ -99,6 +100,10 @@ class Explorer:
             elif running is not None and running[0].poll() is not None:
                 self.page = self.page[0] + 1, self._made(running[0], Path(running[1].name))
                 self.begun = None
+                files = Path(running[1].name) / "files.json"
+                if files.exists():
+                    imported = json.loads(files.read_text(encoding="utf-8"))
+                    seen = {name: now.get(name, stamp) for name, stamp in _stamps(self.choice.target, imported).items()}
                 running[1].cleanup()
                 running = None
         _give_up(running)
@@ -121,17 +126,17 @@ def _give_up(running: tuple[subprocess.Popen[bytes], tempfile.TemporaryDirectory
         running[1].cleanup()
 
 
-def _stamps(target: str) -> dict[str, tuple[int, int]]:
-    """When the files of Python were saved that lie beside the target, and their sizes."""
+def _stamps(target: str, imported: list[str]) -> dict[str, tuple[int, int]]:
+    """When the files of Python were saved that lie beside the target or that it imports, and their sizes."""
     place = target.partition(":")[0] if ".py" in target else "."
     folder = Path(place).parent if place.endswith(".py") else Path(place)
     found: dict[str, tuple[int, int]] = {}
-    for path in sorted(folder.glob("*.py")):
+    for path in {path.resolve() for path in (*folder.glob("*.py"), *map(Path, imported))}:
         try:
             status = path.stat()
         except OSError:  # an editor is about to put another there
             continue
-        found[path.name] = status.st_mtime_ns, status.st_size
+        found[str(path)] = status.st_mtime_ns, status.st_size
     return found
 
 

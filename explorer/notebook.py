@@ -19,10 +19,13 @@ SHOWN = {"source": source, "graph": graph, "compare": compare}
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """Give a notebook the magic `%%gradscribe`."""
+    """Give a notebook the magic `%%gradscribe`, and `%gradscribe`, which says its options."""
 
-    def gradscribe(line: str, cell: str) -> None:
-        """Run a cell and show the gradient of the function that it defines last: `%%gradscribe -h` has the options."""
+    def gradscribe(line: str, cell: str | None = None) -> None:
+        """Run a cell and show the gradient of the function that it defines last: `%gradscribe` prints the options."""
+        if cell is None:  # IPython refuses `%%gradscribe -h` without a body
+            _parser().print_help()
+            return
         try:
             chosen = _parser().parse_args(shlex.split(line))
         except SystemExit:  # argparse has said what is wrong
@@ -39,7 +42,7 @@ def load_ipython_extension(ipython: Any) -> None:
             data, metadata = ipython.display_formatter.format(each)
             ipython.display_pub.publish(data, metadata)
 
-    ipython.register_magic_function(gradscribe, "cell", "gradscribe")
+    ipython.register_magic_function(gradscribe, "line_cell", "gradscribe")
 
 
 def _parser() -> argparse.ArgumentParser:

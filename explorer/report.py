@@ -11,23 +11,24 @@ import linecache
 import math
 import os
 import re
+import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..runtime.errors import CompileError
+from ..runtime.errors import CompileError, ShapeError
 from ..runtime.ir.graph import Call, Graph, Value, values_in
-from ..runtime.ir.opcodes import graphs_in, has_effects, interpret_all
-from ..tracer.core.site import Site, definition, pruned
+from ..runtime.ir.opcodes import COND, SCAN, graphs_in, has_effects, interpret_all
+from ..tracer.core.site import Site, definition, is_ours, pruned
 from ..transforms.checks.compare import Comparison, compare
 from ..transforms.compiler.capture.generators import privately
 from ..transforms.compiler.compile import compile
 from ..transforms.compiler.driver.compiled import Compiled
-from ..transforms.compiler.driver.specialise import Entry
+from ..transforms.compiler.driver.specialise import Entry, Specialisation
 from ..transforms.compiler.driver.statements import graph_inputs, statements
 from ..transforms.compiler.explain import explain
 from ..transforms.compiler.native.build import compiler
@@ -37,7 +38,7 @@ from ..transforms.transform import Transform
 from ..transforms.trees import flatten
 from ..transforms.why import why
 
-__all__ = ["Found", "page", "part", "report", "report_data"]
+__all__ = ["Found", "is_users", "page", "part", "report", "report_data"]
 
 MOST = 150  # nodes that one view of the graph shows; what is more is folded
 BARS = 20  # of a histogram
@@ -46,6 +47,7 @@ RUNS = 5  # of the graph, for times of which the least counts
 MOST_IN_C = 1_000  # operations of which C is built
 PATIENCE = 2.0  # seconds, after which no further run is begun
 TRIPS = 1_000  # of a loop, whose values are looked at
+_REGIONS = {SCAN: "loop", COND: "branch"}
 _DATA = Path(__file__).parent / "data"
 Key = str  # of a user line: "3:17" is line 17 of the file with number 3
 
@@ -102,8 +104,7 @@ def _data_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> di
     if not isinstance(function, (Transform, Compiled)):
         function = value_and_grad(function, _inexact(args, kwargs))
     compiled = function if isinstance(function, Compiled) else compile(function)
-    label = getattr(given, "__name__", None) or type(given).__name__
-    found = Found(label)
+    found = Found(_title(compiled.function, getattr(given, "__name__", None) or type(given).__name__))
     definition_line = definition(given)
     if definition_line is not None:
         found.key(definition_line)
@@ -115,7 +116,7 @@ def _data_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> di
         found.look(entry, compiled.inputs(args, kwargs))
         found.assumed = str(explain(compiled))
         found.native(compiled, args, kwargs)
-    found.compare(given, args, kwargs)
+    found.compare(found.fast or given, args, kwargs)
     found.why(given, args, kwargs)
     return found.data()
 
@@ -130,23 +131,41 @@ def _inexact(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return tuple(place for place, value in [*enumerate(args), *kwargs.items()] if inexact(value)) or 0
 
 
-class Found:
-    """What is known of a gradient, while it is being gathered."""
+_DERIVATIVES = {
+    "grad": "gradient", "value_and_grad": "gradient", "jacrev": "Jacobian", "jacfwd": "Jacobian", "jacobian": "Jacobian",
+    "hessian": "Hessian", "hvp": "Hessian-vector product", "jvp": "directional derivative",
+}  # fmt: skip
 
-    def __init__(self, label: str) -> None:
-        self.label = label
+
+def _title(function: Any, label: str) -> str:
+    """Return what the page is about: `The Hessian of loss`."""
+    words = []
+    while isinstance(function, Transform):
+        words += [_DERIVATIVES[function.kind]] if function.kind in _DERIVATIVES else []
+        function = function.function
+    title = " of ".join([*(f"the {word}" for word in words), "the lambda" if label == "<lambda>" else label])
+    return title[:1].upper() + title[1:]
+
+
+class Found:
+    """Facts about a gradient, while they are gathered."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
         self.files: list[str] = []  # of the user's lines
         self.blocks: dict[tuple[int, int], int] = {}  # of the user's source: (file, first line) -> last line
+        self.names: dict[tuple[int, int], str] = {}  # of these functions
         self.ends: dict[tuple[int, int], int] = {}  # of the user's functions: (file, first line) -> last line
         self.generated: list[str] = []
         self.links: list[Key | None] = []  # of each generated line: the user's
+        self.also: list[list[Key]] = []  # of each generated line: the user's others, whose calls are nested in it
         self.phases: list[str] = []  # of each generated line: "", "forward" or "backward"
         self.nodes: list[dict[str, Any]] = []
         self.flags: list[dict[str, Any]] = []
         self.assumed = self.eager = self.path = ""
         self.comparison: dict[str, Any] | None = None
         self.c: list[str] = []  # the generated C, where it is built
-        self.native_run: dict[str, Any] = {}
+        self.fast: Any = None  # the function as C, where it is built
         self.notes: list[str] = []
 
     def key(self, site: Site) -> Key:
@@ -164,6 +183,8 @@ class Found:
                 last = self.ends[number, first] = first + len(inspect.getblock(rows[first - 1 :])) - 1
             block = first, max(site.line, last)
         self.blocks[number, block[0]] = max(block[1], self.blocks.get((number, block[0]), 0))
+        name = "" if site.code.co_name.startswith("<") else _dotted(site.code.co_qualname)
+        self.names[number, block[0]] = name or self.names.get((number, block[0]), "")
         return f"{number}:{site.line}"
 
     def look(self, entry: Entry, inputs: Any) -> None:
@@ -174,6 +195,7 @@ class Found:
         self.generated = text.splitlines()
         self.phases = [""] * len(self.generated)
         self.links = [None] * len(self.generated)
+        self.also = [[] for _ in self.generated]
         names: dict[Value, tuple[str, int]] = {}
         for statement in statements(specialisation):
             key = None if statement.call.site is None else self.key(statement.call.site)
@@ -181,21 +203,54 @@ class Found:
                 self.phases[row] = "backward" if statement.call.backward else "forward"
                 self.links[row] = key
             names |= {v: (name, statement.first) for v, name in statement.names.items()}
+        self._nested(specialisation)
         for row in reversed(range(len(self.generated) - 1)):  # a comment belongs to what it stands above
             comment = self.generated[row].strip()
             section = comment in ("# forward", "# backward")
             if comment.startswith("#") and not section and self.links[row] is None:
                 self.links[row], self.phases[row] = self.links[row + 1], self.phases[row + 1]
+        for assumption in entry.plan.assumptions:  # functions that read what is outside, and compute nothing themselves
+            site = entry.plan.site(assumption)
+            if site is not None and is_users(site.code.co_filename):
+                self.key(site)
         self._graph(entry, inputs, names)
+
+    def _nested(self, specialisation: Specialisation) -> None:
+        """Link the calls that no statement is for with those that they are nested in: the ones that read their results."""
+        rows: dict[Value, set[int]] = {}
+        for statement in statements(specialisation):
+            for v in statement.call.outs:
+                rows.setdefault(v, set()).update(range(statement.first - 1, statement.last))
+        within: dict[Value, set[int]] = {}
+
+        def link(graph: Graph, around: set[int]) -> None:
+            for call in reversed(graph.calls):
+                own = {row for v in call.outs for row in rows.get(v, ())}
+                places = own or {row for v in call.outs for row in within.get(v, ())} or around
+                parts = graphs_in(call)
+                for v in () if parts else call.reads:  # what a loop or a branch starts with stands before it
+                    within.setdefault(v, set()).update(places)
+                for part in parts:  # `a if t else b` is one row
+                    link(part, own if call.op.base is COND else set())
+                if own or call.site is None:
+                    continue
+                key = self.key(call.site)
+                for row in places:
+                    if self.links[row] != key and key not in self.also[row]:
+                        self.also[row].append(key)
+
+        link(specialisation.graph, set())
 
     def _graph(self, entry: Entry, inputs: Any, names: dict[Value, tuple[str, int]]) -> None:
         """Note each call of the graph, what it reads, and what its results are for these arguments."""
         graph = entry.specialisation.graph
         made: dict[Value, int] = {}
+        outside = dict(zip(graph.inputs[-len(entry.extras) :], entry.extras, strict=True)) if entry.extras else {}
         for v in graph.inputs:
             made[v] = len(self.nodes)
+            name = outside[v][1].words if v in outside else entry.specialisation.signature.name_of(v)
             self.nodes.append({
-                "op": "argument", "name": entry.specialisation.signature.name_of(v), "type": str(v.type), "phase": "input",
+                "op": "from outside" if v in outside else "argument", "name": name, "type": _type(v), "phase": "input",
                 "reads": [], "key": None, "within": None,
             })  # fmt: skip
         order: list[int] = []  # the node of each call, in the order of `_every`
@@ -218,13 +273,15 @@ class Found:
         for call in graph.calls:
             number = len(self.nodes)
             named = next((names[v] for v in call.outs if v in names), (None, 0))
+            cotangents = [None if v.cotangent_of is None else made.get(v.cotangent_of) for v in call.outs]
             inner = [c for region in graphs_in(call) for c in region.calls]
             self.nodes.append({
-                "op": call.op.path, "name": named[0], "row": named[1], "phase": "backward" if call.backward else "forward",
-                "type": ", ".join(str(v.type) for v in call.outs), "reads": sorted({made[v] for v in call.reads if v in made}),
+                "op": _operation(call), "name": named[0], "names": [names.get(v, ("",))[0] for v in call.outs], "row": named[1],
+                "phase": "backward" if call.backward else "forward",
+                "type": ", ".join(map(_type, call.outs)), "reads": sorted({made[v] for v in call.reads if v in made}),
                 "key": None if call.site is None else self.key(call.site), "place": _place(call.site), "within": within,
-                "inner": [c.op.path for c in inner],
-                "of": next((made[p] for v in call.outs if (p := v.cotangent_of) is not None and p in made), None),
+                "inner": list(map(_operation, inner)),
+                "of": next((of for of in cotangents if of is not None), None), "ofs": cotangents,
             })  # fmt: skip
             order.append(number)
             made |= dict.fromkeys(call.outs, number)
@@ -269,7 +326,7 @@ class Found:
             self.nodes[place]["seconds"] = seconds
 
     def native(self, compiled: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Build the gradient as C, where there is a compiler and C for it: its source, result, time and peak of memory."""
+        """Build the gradient as C, where there is a compiler and C for it."""
         if compiler() is None:
             return
         if len(self.nodes) > MOST_IN_C:
@@ -279,17 +336,14 @@ class Found:
         try:
             with warnings.catch_warnings():  # and no np.errstate, under which NumPy's source would run
                 warnings.simplefilter("ignore")
-                inputs = compiled.inputs(args, kwargs)
-                again, more = inputs.copied()
+                again, more = compiled.inputs(args, kwargs).copied()
                 fast(*again, **more)
                 runs = explain(fast).specialisations[0].runs
                 if not runs.startswith("native"):
                     self.notes.append(f"No C: {runs.partition(': ')[2]}.")
                     return
                 self.c = str(source(fast, *args, **kwargs, target="native")).splitlines()
-                again, more = inputs.copied()
-                taken = _least(lambda: fast(*again, **more))  # the first calls of which are held to NumPy's source
-                self.native_run = {"leaves": flatten(fast(*again, **more))[0], "seconds": taken, "runs": runs}
+                self.fast = fast
         except Exception as error:  # the rest of the page does without
             self.notes.append(f"No C: {type(error).__name__}: {error}")
 
@@ -297,19 +351,20 @@ class Found:
         """Compare eager, compiled and finite-difference gradients."""
         try:
             found = compare(function, *args, **kwargs)
-        except Exception as error:  # a Jacobian, say, which is no gradient of a scalar
+        except ShapeError:
+            self.notes.append("Not compared: that is for functions whose result is one real number.")
+            return
+        except Exception as error:
             self.notes.append(f"Not compared with finite differences: {type(error).__name__}: {error}")
             return
         self.comparison = {
-            "ok": found.ok, "rows": found.table(), "footer": found.footer(), "values": self._beside(found),
+            "ok": found.ok, "rows": found.table(), "remarks": found.remarks(), "values": self._beside(found),
             "ways": self._ways(found),
         }  # fmt: skip
 
     def _beside(self, found: Comparison) -> list[list[str]]:
         """The length of each gradient, as each way has it."""
-        native = self.native_run["leaves"][-len(found.rows) :] if self.native_run else []
-        if [np.shape(leaf) for leaf in native] != [np.shape(row.eager) for row in found.rows]:
-            native = [None] * len(found.rows)
+        native = found.native.gradients if found.native is not None else [None] * len(found.rows)
         return [
             [
                 row.argument, row.type, _length(row.eager), "-" if row.compiled is None else _length(row.compiled),
@@ -324,8 +379,8 @@ class Found:
         ways: list[list[Any]] = [["eager", found.eager_seconds, found.eager_bytes]]
         if found.compiled_seconds is not None:
             ways.append(["compiled", found.compiled_seconds, found.compiled_bytes])
-        if self.native_run:
-            ways.append([self.native_run["runs"], self.native_run["seconds"], None])
+        if found.native is not None:
+            ways.append([found.native.runs, found.native.seconds, None])
         return [*ways, [f"finite differences, {found.evaluations:,} calls", found.finite_seconds, None]]
 
     def why(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -352,10 +407,11 @@ class Found:
     def data(self) -> dict[str, Any]:
         """Return it all, as data for JSON."""
         return {
-            "title": f"The gradient of {self.label}",
+            "title": self.title,
             "sources": list(self._sources()),
             "generated": {
-                "path": self.path, "rows": self.generated, "links": self.links, "phases": self.phases, "eager": self.eager,
+                "path": self.path, "rows": self.generated, "links": self.links, "also": self.also, "phases": self.phases,
+                "eager": self.eager,
                 "c": self.c, "c_links": self._c_links(),
             },
             "nodes": self.nodes, "flags": self.flags, "most": MOST, "trips": TRIPS, "comparison": self.comparison,
@@ -380,13 +436,15 @@ class Found:
         """Each piece of the user's source: a function, without those that stand in another that is shown."""
         ends: dict[int, int] = {}
         for (number, first), last in sorted(self.blocks.items()):
+            name = self.names.get((number, first), "")
             if last <= ends.get(number, 0):
                 continue
             first, ends[number] = max(first, ends.get(number, 0) + 1), last
             rows = linecache.getlines(self.files[number])[first - 1 : last]
             path = self.files[number]
             yield {
-                "file": number, "path": os.path.basename(path), "first": first, "rows": [row.rstrip("\n") for row in rows],
+                "file": number, "path": os.path.basename(path), "name": name, "first": first,
+                "rows": [row.rstrip("\n") for row in rows],
             }  # fmt: skip
 
 
@@ -406,19 +464,32 @@ def _together(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
 
 
 def _length(value: Any) -> str:
-    """The length of a vector, a number as it is."""
-    array = np.asarray(value)
-    return f"{array.item():.6g}" if array.ndim == 0 else f"{float(np.linalg.norm(array.ravel())):.6g}"
+    """The length of a vector; a real number as it is."""
+    array = np.asarray(value).ravel()
+    return f"{array.item():.6g}" if array.size == 1 and array.dtype.kind != "c" else f"{np.linalg.norm(array):.6g}"
 
 
-def _least(call: Callable[[], Any], budget: float = 0.1) -> float:
-    """The seconds of the quickest of several calls."""
-    best, end = math.inf, time.perf_counter() + budget
-    while best is math.inf or time.perf_counter() < end:
-        start = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - start)
-    return best
+def _dotted(name: str) -> str:
+    """Return the name of a function without those that it was made in, or that its loops are made into: `Net.loss`."""
+    return name.rpartition("<locals>.")[2].partition(".<")[0]
+
+
+def _operation(call: Call) -> str:
+    """Return the name of an operation: NumPy's with its module, ours without, and loops and branches as what they are."""
+    if call.op.base in _REGIONS:
+        return _REGIONS[call.op.base]
+    path = call.op.path
+    return path.rpartition(".")[2] if path.startswith("gradscribe.") else path
+
+
+def _type(value: Value) -> str:
+    """Return the type of a value as NumPy and Python say it: `float64` of a scalar, `float` of a Python number."""
+    return re.sub(r"^python (int|float|complex|bool)\d*$|^scalar (.*)$", lambda m: m[1] or m[2], str(value.type))
+
+
+def is_users(filename: str) -> bool:
+    """Whether a file is the user's: not one of ours, of Python's, or of an installed package."""
+    return not (is_ours(filename) or filename.startswith(("<", sys.base_prefix)) or "site-packages" in filename)
 
 
 def _place(site: Site | None) -> str | None:

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..runtime.arrays import on_numpys_host
 from ..runtime.errors import DtypeError, GradientLossError, ShapeError
 from ..tracer.core.foreign import is_masked
 from ..tracer.core.tensor_base import Operand
-from ..tracer.modes.thread_state import refuse
+from ..tracer.core.thread_state import refuse
 from ..transforms.trees import LEAF, flatten, flatten_present, in_words, paths, unflatten
 
 __all__ = ["Layout", "Leaf", "constant", "is_numbers", "keys_in_words"]
@@ -40,8 +41,8 @@ def constant(value: Any, who: str) -> Any:
     if any(isinstance(leaf, Operand) and leaf._node is not None for leaf in leaves):
         raise GradientLossError(
             f"{who} was given a value that depends on what is differentiated, and its gradient would be lost: the solution is "
-            "found by SciPy, out of sight. Pass gs.stop_gradient of it, or solve for where the gradient is zero with "
-            "gs.fixed_point, which is differentiated."
+            "found out of sight. Call the function of scipy.optimize itself, whose solution is differentiated, or pass "
+            "gs.stop_gradient of it."
         )
     refuse(f"calls {who}, which runs SciPy's optimiser")
     return unflatten(structure, [leaf._value if isinstance(leaf, Operand) else leaf for leaf in leaves])
@@ -116,6 +117,7 @@ class Layout:
 
 def _checked(leaf: Any, keys: tuple[Any, ...], who: str) -> Any:
     """Return a leaf as an array of floats: whole numbers become float64, as in SciPy."""
+    on_numpys_host(who, [leaf])
     array = np.asarray(leaf) if isinstance(leaf, (np.ndarray, np.generic, int, float, complex)) else None
     if array is None or is_masked(leaf) or array.dtype.kind not in "biuf":
         complex_ = array is not None and array.dtype.kind == "c"

@@ -6,7 +6,7 @@ import inspect
 import re
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
@@ -35,7 +35,7 @@ _STOPPED = "`callback` raised `StopIteration`."
 def minimize(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = None, *, bounds: Any = None, constraints: Any = (),
     tol: float | None = None, callback: Callable[..., Any] | None = None, options: dict[str, Any] | None = None,
-    progress: bool | None = None, compile: bool | None = None, keep_x: bool = False,
+    progress: bool | None = None, compile: bool | None = None, keep_x: bool = False, **derivatives: Never,
 ) -> MinimizeResult:  # fmt: skip
     """Minimise `fun(x, *args)` from `x0` with `scipy.optimize.minimize`, given the exact derivatives that the method takes.
 
@@ -63,6 +63,13 @@ def minimize(
     (True, 1.0, array([1., 1.]))
     """
     optimize = load("scipy.optimize", WHO)
+    for name in derivatives:
+        if name in ("jac", "hess", "hessp"):
+            raise TypeError(
+                f"{WHO} takes no {name}, since it computes the exact one: leave it out (for jac=True, let fun return the "
+                "value alone), or call scipy.optimize.minimize"
+            )
+        raise TypeError(f"minimize() got an unexpected keyword argument {name!r}")
     try:
         run = _Run(optimize, fun, x0, args, method, bounds, constraints, compile)
         return run.result(tol, callback, dict(options or {}), progress, keep_x)

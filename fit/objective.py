@@ -248,7 +248,7 @@ def constants_alone(tree: Any, began: int, who: str, name: str) -> Any:
     if any(isinstance(leaf, Operand) and leaf._node is not None and is_older(leaf._node, began) for leaf in leaves):
         raise GradientLossError(
             f"{who} of `{name}`: `{name}` reads a value from outside that is differentiated, and its gradient would be lost: the "
-            "solution is found by SciPy, out of sight. Let it read gs.stop_gradient of that, or solve for where the gradient "
-            "is zero with gs.fixed_point, which is differentiated."
+            "solution is found out of sight. Call the function of scipy.optimize itself, whose solution is differentiated, or "
+            "let it read gs.stop_gradient of that."
         )
     return unflatten(structure, [leaf._value if isinstance(leaf, Operand) else leaf for leaf in leaves])

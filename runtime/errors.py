@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import opcode
+import signal
 import sys
 
 __all__ = [
     "AutogradError", "CompileError", "ConvergenceError", "DtypeError", "EagerWarning", "GradientLossError", "NoRuleError",
-    "ShapeError", "SingularPointError", "VerifyError", "no_such_name",
+    "ShapeError", "SingularPointError", "VerifyError", "is_of_a_signal", "no_such_name",
 ]  # fmt: skip
 
 
@@ -121,6 +122,7 @@ class EagerWarning(UserWarning):
 
 
 FROM_PYTHON = "np.frompyfunc"  # makes a ufunc of a Python function
+_WRITERS = ("np.save", "np.savetxt", "np.savez", "np.savez_compressed")  # write numbers into a file
 
 
 class NoRuleError(NotImplementedError, TypeError):
@@ -142,6 +144,11 @@ class NoRuleError(NotImplementedError, TypeError):
             return cls(
                 f"{path} has no gradient rule in gradscribe: it calls `{called}` out of sight, element by element.\n"
                 f"Take np.vectorize, which is differentiated, or call `{called}` with the whole array."
+            )
+        if path in _WRITERS:
+            return cls(
+                f"{path} writes plain numbers, and one of its arguments requires grad, which a file does not keep.\n"
+                "Give it the numbers alone: x.detach()."
             )
         return cls(
             f"{path} has no gradient rule in gradscribe, and one of its arguments requires grad.\n"
@@ -167,3 +174,14 @@ def no_such_name(message: str) -> AttributeError | ImportError:
     asking = sys._getframe(2)
     imports = asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM
     return ImportError(message) if imports else AttributeError(message)
+
+
+def is_of_a_signal(error: BaseException) -> bool:
+    """Return whether a handler of a signal raised an error, such as that of an alarm: it is about no code that ran then."""
+    trace = error.__traceback__
+    codes = set()
+    while trace is not None:
+        codes.add(trace.tb_frame.f_code)
+        trace = trace.tb_next
+    handlers = map(signal.getsignal, signal.valid_signals())
+    return any(getattr(getattr(h, "__func__", h), "__code__", None) in codes for h in handlers if callable(h))

@@ -23,10 +23,16 @@ class _Reading(_local):
 _READING = _Reading()
 
 
-def takes_hermitian(fn: Callable[..., Any], when: Callable[..., bool] = lambda *args, **words: True) -> None:
+def takes_hermitian(
+    fn: Callable[..., Any],
+    when: Callable[..., bool] = lambda *args, **words: True,
+    upper: Callable[..., bool] = lambda *args, **words: False,
+) -> None:
     """State that an op takes its first argument for Hermitian (`when` its arguments say so), and symmetrises its gradient.
 
-    Such an op reads one triangle, so that its plain finite differences know nothing of the other one.
+    Such an op reads one triangle (the `upper` one, where its arguments say so), so that its plain finite differences know
+    nothing of the other one. A matrix of which the other triangle holds something else is mirrored before: its gradient is
+    that of the triangle that is read, and zero in the other one.
     """
     op = require(fn)
     op.hermitian = when
@@ -43,6 +49,8 @@ def takes_hermitian(fn: Callable[..., Any], when: Callable[..., bool] = lambda *
                     return fn(hermitian_part(x), *args, **words)
                 finally:
                     reading.symmetrised = True
+        if hasattr(x, "_value") and when(x, *args, **words) and not _is_hermitian(x):
+            return fn(_mirrored(x, upper(x, *args, **words)), *args, **words)
         return NotImplemented if others is None else others(x, *args, **words)
 
     op.forms = read
@@ -54,8 +62,19 @@ def hermitian_part(x: Any) -> Any:
     return (x + (np.conj(flipped) if flipped.dtype.kind == "c" else flipped)) / 2
 
 
+def _mirrored(x: Any, upper: bool) -> Any:
+    """A Hermitian matrix, or each of a stack of them, of which one triangle is given."""
+    strict = np.triu(x, 1) if upper else np.tril(x, -1)
+    flipped = np.swapaxes(strict, -1, -2)
+    if x.dtype.kind != "c":
+        return (np.triu(x) if upper else np.tril(x)) + flipped
+    return strict + np.conj(flipped) + np.real(np.triu(np.tril(x)))
+
+
 def _is_hermitian(x: Any) -> bool:
     a = np.asarray(getattr(x, "_value", x))
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2] or (a.dtype.kind != "c" and (a == np.swapaxes(a, -1, -2)).all()):
+        return True  # as most often; or NumPy's own error follows
     off = np.abs(a - np.conj(np.swapaxes(a, -1, -2)))
     eps = np.finfo(a.dtype).eps if a.dtype.kind in "fc" else 0.0
     return not np.any(off > 100 * eps * np.max(np.abs(a), initial=0.0))

@@ -80,7 +80,7 @@ class Vjp:
         self.singular: Vjp | None = None  # where it is a convention: read in the modes of gs.singular alone
 
 
-class Plan(NamedTuple):
+class Plan:
     """The plan of one op, differentiated with respect to certain arguments: the values to save, and the way backward.
 
     `slots` lists (parameter, position in its sequence) for each cotangent that `backward` returns;
@@ -89,17 +89,26 @@ class Plan(NamedTuple):
     are saved, which backward lets go (and cannot run twice then).
     """
 
-    slots: tuple[tuple[int, int], ...]
-    saved: tuple[Saved, ...]
-    save: Callable[..., tuple[Any, ...]]
-    backward: Callable[..., tuple[Any, ...]]
-    takes_sum: tuple[bool, ...]
-    any_sum: bool
-    frees: bool
-    scales: bool = False  # whether it is a product with what it has saved alone
-    exponent: int = (
-        -2
-    )  # where the exponent of a power is saved; -1: the formula multiplies by a constant first, -2: it does not
+    __slots__ = (
+        "any_sum", "backward", "exponent", "formulas", "frees", "save", "saved", "scales", "slots", "step", "takes_sum",
+    )  # fmt: skip
+
+    def __init__(
+        self, slots: tuple[tuple[int, int], ...], saved: tuple[Saved, ...], save: Callable[..., tuple[Any, ...]],
+        backward: Callable[..., tuple[Any, ...]], takes_sum: tuple[bool, ...], any_sum: bool, frees: bool, scales: bool = False,
+        exponent: int = -2, formulas: tuple[tuple[Callable[..., Any], str], ...] = (),
+    ) -> None:  # fmt: skip
+        self.slots = slots
+        self.saved = saved
+        self.save = save
+        self.backward = backward
+        self.takes_sum = takes_sum
+        self.any_sum = any_sum
+        self.frees = frees
+        self.scales = scales  # whether it is a product with what it has saved alone
+        self.exponent = exponent  # where a power's is saved; -1: it multiplies by a constant first, -2: it does not
+        self.formulas = formulas  # of each slot, with the arguments of its call as text
+        self.step: Callable[..., None] | None = None  # the engine's way through this plan, compiled when it comes there
 
 
 class Op:
@@ -304,6 +313,7 @@ def compile_plan(op: Op, key: Any) -> Plan:
     positions = {p.name: k for k, p in enumerate(op.params)}
     saved: dict[str, Saved] = {}
     calls: list[str] = []
+    formulas: list[tuple[Callable[..., Any], str]] = []
     takes_sum: list[bool] = []
     space: dict[str, Any] = {"_ndarray": np.ndarray, "_type": type, "shape_of": shape_of, "dtype_of": dtype_of}
     for j, (k, i) in enumerate(slots):
@@ -322,6 +332,7 @@ def compile_plan(op: Op, key: Any) -> Plan:
                 saved.setdefault(name, _saved(op, name, positions))
                 given.append(name)
         takes_sum.append("acc" in vjp.names)
+        formulas.append((vjp.fn, ", ".join(given)))
         calls.append(f"vjp_{j}({', '.join(given)})")
     parts = [_save_text(op, s) for s in saved.values()]
     arguments = ", ".join(
@@ -343,6 +354,7 @@ def compile_plan(op: Op, key: Any) -> Plan:
         any(takes_sum),
         frees,
         *_factors_of(op, slots, saved),
+        formulas=tuple(formulas),
     )
 
 

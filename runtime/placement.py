@@ -17,12 +17,23 @@ from .ops import Kind, Op
 from .registry import also, lookup, registered
 from .unpatched import np
 
-__all__ = ["MAKING", "explained", "explained_backward", "function_of", "has_no_protocol", "module_of_ops"]
+__all__ = ["MAKING", "explained", "explained_backward", "function_of", "has_no_protocol", "module_of_ops", "of_numbers"]
 
 MAKING = (
     "zeros", "ones", "empty", "full", "arange", "eye", "identity", "linspace", "logspace", "array", "asarray", "asanyarray",
     "ascontiguousarray", "asfortranarray", "tri", "indices",
 )  # fmt: skip
+
+
+_OF_NUMBERS = (
+    "math.",
+    "cmath.",
+    "gradscribe.runtime.rules.python_math.",
+    "float",
+    "complex",
+    "np.float64",
+    "np.complex128",
+)
 
 
 @when_arrived
@@ -90,6 +101,11 @@ def function_of(op: Op, values: tuple[Any, ...]) -> Callable[..., Any]:
             raise _lacking(op)
         return there  # type: ignore[no-any-return]
     return op.fn
+
+
+def of_numbers(op: Op) -> bool:
+    """Whether an op is a function of Python's numbers, as `math.sin` and `float`: it would take them off the device."""
+    return op.path.startswith(_OF_NUMBERS)
 
 
 def _inside(module: Any, op: Op, *args: Any, **kwargs: Any) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .errors import LostSchedulerError, LostShardError, LostWorkersError
+from .errors import LostRankError, LostSchedulerError, LostShardError, LostWorkersError
 from .gradient import hvp, shard, value_and_grad
 from .minimize import minimize
 from .mpi import allreduce_grad
 
 __all__ = [
+    "LostRankError",
     "LostSchedulerError",
     "LostShardError",
     "LostWorkersError",

@@ -10,13 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..tracer.core.exits import warn_at_user
 from ..transforms.trees import flatten, paths, unflatten
 from . import safetensors
 
-__all__ = ["Checkpoint", "load", "save"]
+__all__ = ["Checkpoint", "check_free", "load", "save"]
 
 KEPT = 2  # the newest
 _NAME = re.compile(r"step-(\d+)\.safetensors")
+_LEFT = re.compile(r"\.step-\d+\.safetensors\.\w+\.tmp")
+_MOMENT = re.compile(r"(\w+):(params.*)")
 _FORM = "gradscribe distributed run 1"
 
 
@@ -38,11 +41,43 @@ def _leaf_names(params: Any) -> list[str]:
     return ["/".join(["params", *map(str, path)]) for path in paths(params)]
 
 
-def save(folder: Path, state: Checkpoint) -> Path:
-    """Write a checkpoint, and remove those before the last ones; return its file."""
-    folder.mkdir(parents=True, exist_ok=True)
+def check_free(folder: Path, resumed: Path | None, who: str) -> None:
+    """Raise where the checkpoints of another run are in a folder; remove what saves that were killed have left there."""
+    if not folder.is_dir():
+        return
+    files = _files(folder)
+    if files and not (resumed is not None and resumed.resolve() == folder.resolve()):
+        raise FileExistsError(
+            f"{who}: checkpoints of another run are in {folder}: resume=True goes on from {files[-1].name}, or save into another "
+            "folder"
+        )
+    for name in os.listdir(folder):
+        if _LEFT.fullmatch(name):
+            (folder / name).unlink(missing_ok=True)
+
+
+def save(folder: Path, state: Checkpoint, who: str) -> None:
+    """Write a checkpoint, and remove those before the last ones; raise OSError with the one that is left where that fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder, state)
+    except OSError as error:
+        failed = OSError(
+            error.errno,
+            f"{who} cannot write the checkpoint of step {state.step} into {folder}: {error.strerror or error}",
+        )
+        files = _files(folder) if folder.is_dir() else []
+        if files:
+            failed.add_note(f"{files[-1].name} is whole, and resume= goes on from it")
+        raise failed from error
+
+
+def _write(folder: Path, state: Checkpoint) -> None:
     leaves = flatten(state.params)[0]
     names = _leaf_names(state.params)
+    twice = [name for k, name in enumerate(names) if name in names[:k]]
+    if twice:
+        raise ValueError(f"two parameters are called {twice[0]} in a checkpoint: give their keys other names")
     arrays = {name: leaf for name, leaf in zip(names, leaves, strict=True) if leaf is not None}
     for moment, values in state.moments.items():
         arrays |= {f"{moment}:{name}": value for name, value in zip(names, values, strict=True) if value is not None}
@@ -55,7 +90,6 @@ def save(folder: Path, state: Checkpoint) -> Path:
     safetensors.write(path, arrays, {"form": _FORM, "run": json.dumps(told)})
     for old in _files(folder)[:-KEPT]:
         old.unlink(missing_ok=True)
-    return path
 
 
 def _files(folder: Path) -> list[Path]:
@@ -65,17 +99,8 @@ def _files(folder: Path) -> list[Path]:
 
 
 def load(folder: Path, params: Any, who: str) -> Checkpoint:
-    """Return the newest checkpoint of a folder, with the structure of `params`; raise where it is of another run."""
-    files = _files(folder) if folder.is_dir() else []
-    if not files:
-        raise FileNotFoundError(f"{who}: there is no checkpoint in {folder}")
-    try:
-        arrays, metadata = safetensors.read(files[-1])
-    except ValueError as error:
-        older = f"; without it the run goes on from {files[-2].name}" if len(files) > 1 else ""
-        raise ValueError(f"{who}: {error}. Remove it{older}.") from error
-    if metadata.get("form") != _FORM:
-        raise ValueError(f"{who}: {files[-1]} is no checkpoint of gs.distributed.minimize")
+    """Return the newest whole checkpoint of a folder, with the structure of `params`; raise where it is of another run."""
+    path, arrays, metadata = _newest(folder, who)
     told = json.loads(metadata["run"])
     leaves, structure = flatten(params)
     names = _leaf_names(params)
@@ -83,20 +108,40 @@ def load(folder: Path, params: Any, who: str) -> Checkpoint:
     there = {name for name in arrays if name.split("/")[0] == "params"}
     if wanted != there:
         raise ValueError(
-            f"{who}: {files[-1]} is of other parameters: it has {sorted(there - wanted)}, which params lacks, and lacks "
+            f"{who}: {path} is of other parameters: it has {sorted(there - wanted)}, which params lacks, and lacks "
             f"{sorted(wanted - there)}"
         )
     made = [_restored(who, name, leaf, arrays.get(name)) for name, leaf in zip(names, leaves, strict=True)]
     moments: dict[str, list[Any]] = {}
     for key in arrays:
-        moment, colon, _ = key.partition(":")
-        if colon and moment != "history":
-            moments[moment] = [arrays.get(f"{moment}:{name}") for name in names]
+        if match := _MOMENT.fullmatch(key):
+            moments[match[1]] = [arrays.get(f"{match[1]}:{name}") for name in names]
     history = {key.partition(":")[2]: array for key, array in arrays.items() if key.startswith("history:")}
     return Checkpoint(
         told["step"], unflatten(structure, made), moments, told["optimizer"], told["settings"], told["shards"], told["rows"],
         history, told["chosen"],
     )  # fmt: skip
+
+
+def _newest(folder: Path, who: str) -> tuple[Path, dict[str, Any], dict[str, str]]:
+    """Return the newest file of a folder that is whole, and what is in it; a warning names those that are not."""
+    files = _files(folder) if folder.is_dir() else []
+    if not files:
+        raise FileNotFoundError(f"{who}: there is no checkpoint in {folder}")
+    damaged: list[str] = []
+    for path in reversed(files):
+        try:
+            arrays, metadata = safetensors.read(path)
+        except ValueError as error:
+            damaged.append(str(error))
+            continue
+        if metadata.get("form") != _FORM:
+            damaged.append(f"{path} is no checkpoint of gs.distributed.minimize")
+            continue
+        if damaged:
+            warn_at_user(f"{who}: {'; '.join(damaged)}. The run goes on from {path.name}.", UserWarning)
+        return path, arrays, metadata
+    raise ValueError(f"{who}: there is no whole checkpoint in {folder}: {'; '.join(damaged)}")
 
 
 def _restored(who: str, name: str, leaf: Any, array: Any) -> Any:

@@ -1,8 +1,8 @@
-"""What can be lost of a cluster, as errors: a shard, the workers, the scheduler."""
+"""What can be lost of a cluster, as errors: a shard, the workers, the scheduler, a rank."""
 
 from __future__ import annotations
 
-__all__ = ["LostSchedulerError", "LostShardError", "LostWorkersError"]
+__all__ = ["LostRankError", "LostSchedulerError", "LostShardError", "LostWorkersError"]
 
 
 class LostShardError(RuntimeError):
@@ -15,3 +15,7 @@ class LostWorkersError(RuntimeError):
 
 class LostSchedulerError(ConnectionError):
     """The scheduler does not answer; a run goes on from its last checkpoint, on another cluster."""
+
+
+class LostRankError(RuntimeError):
+    """A rank of MPI has waited too long for another one."""

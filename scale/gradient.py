@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..runtime.arrays import on_numpys_host
 from ..runtime.errors import GradientLossError
 from ..tracer.core.site import prune
 from ..tracer.core.tensor_base import Operand
-from ..tracer.modes.thread_state import refuse
+from ..tracer.core.thread_state import refuse
 from ..transforms.arguments import check_argnums
 from ..transforms.compiler.driver.compiled import LIMIT, target_of
 from ..transforms.derivatives.gradient import GradFunction
 from ..transforms.derivatives.second_order import HvpFunction
-from ..transforms.trees import flatten, unflatten
+from ..transforms.trees import flatten, paths, unflatten
 from .cluster import client_of
 from .partial import Partial
 from .program import Program
-from .shards import Sharded, Shards, bounds_of, cut, shards_of
+from .shards import Sharded, Shards, bounds_of, checked, cut, is_dask, is_lazy, named, shards_of
 from .sources import Held, digest_of
 from .steps import Steps
 
@@ -64,9 +67,9 @@ class Distributed:
     def __repr__(self) -> str:
         return f"<{self.who} of {self.name}>"
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            return self.step(args)
+            return self.step(self._bound(args, kwargs))
         except Exception as error:
             raise prune(error) from error.__cause__
 
@@ -78,9 +81,7 @@ class Distributed:
         shards = self.shards(args, axes) if shards is None else shards
         data = iter(shards.trees)
         trees = [next(data) if axis is not None else numbered(arg) for arg, axis in zip(args, axes, strict=True)]
-        shared = [
-            self._plain(leaf) for arg, axis in zip(args, axes, strict=True) if axis is None for leaf in flatten(arg)[0]
-        ]
+        shared = [leaf for k, axis in enumerate(axes) if axis is None for leaf in self._plain(k, args[k])]
         cuts = tuple(axis is not None for axis in axes)
         program = Program(self.transform, trees, self.options)
         found = steps.run(program, shards, cuts, shared, self.options["reduce"] == "mean", chosen, following)
@@ -88,6 +89,7 @@ class Distributed:
 
     def cut(self, args: tuple[Any, ...]) -> Shards:
         """Return the shards of the data among arguments, for `step`: it is looked at once."""
+        args = self._bound(args, {})
         return self.shards(args, self._axes(args))
 
     def steps(self) -> Steps:
@@ -98,11 +100,38 @@ class Distributed:
             self._last = None
         return self._steps
 
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments by their places; raise, before anything is sent, where the function would not take them."""
+        takes = len(args) - self._behind
+        try:
+            bound = inspect.signature(self.function).bind(*args[:takes], **kwargs)
+        except ValueError:  # a function in C tells nothing of its arguments
+            return args
+        except TypeError as error:
+            raise TypeError(f"{self.who} of `{self.name}`: {error}") from None
+        for name in bound.kwargs:
+            raise TypeError(f"{self.who}: `{name}` of `{self.name}` goes by its name alone: pass a function of places")
+        return (*bound.args, *args[takes:])
+
+    @property
+    def _behind(self) -> int:
+        """How many arguments come behind those of the function: of hvp the vector."""
+        return 1 if self.kind == "hvp" else 0
+
+    def _names(self) -> list[str]:
+        """Return what errors call the arguments."""
+        try:
+            parameters = inspect.signature(self.function).parameters.values()
+        except (TypeError, ValueError):
+            return []
+        return [p.name for p in itertools.takewhile(lambda p: p.kind <= p.POSITIONAL_OR_KEYWORD, parameters)]
+
+    def _name_of(self, k: int) -> str:
+        return next(iter(self._names()[k : k + 1]), f"argument {k}")
+
     def _axes(self, args: tuple[Any, ...]) -> list[int | None]:
-        behind = 1 if self.kind == "hvp" else 0  # the vector
+        behind = self._behind
         takes = len(args) - behind
-        if takes < 1:
-            raise TypeError(f"{self.who} of `{self.name}` was called with {len(args)} arguments")
         axes = self.in_axes
         if axes is None:
             axes = (None, *(0,) * (takes - 1))
@@ -128,25 +157,38 @@ class Distributed:
 
     def _places(self, takes: int) -> list[int]:
         argnums = self.options["argnums"]
+        names = self._names()
         places = []
-        for place in argnums if isinstance(argnums, tuple) else (argnums,):
+        for given in argnums if isinstance(argnums, tuple) else (argnums,):
+            place = names.index(given) if given in names else given
             if not isinstance(place, int) or not -takes <= place < takes:
-                raise TypeError(f"{self.who}: argnums are positions of the {takes} arguments, not {place!r}")
+                raise TypeError(f"{self.who}: argnums are places or names of the {takes} arguments, not {given!r}")
             places.append(place % takes)
         return places
 
-    def _plain(self, leaf: Any) -> Any:
-        if isinstance(leaf, Operand):
-            raise GradientLossError(
-                f"{self.who} of `{self.name}` was given a value that depends on what is differentiated outside of it, and its "
-                "gradient would be lost, since it runs on other machines. Pass gs.stop_gradient of it."
-            )
-        return leaf
+    def _plain(self, k: int, arg: Any) -> list[Any]:
+        """Return the leaves of argument `k`, without None, which all shards share; raise where one cannot be sent as it is."""
+        leaves = flatten(arg)[0]
+        on_numpys_host(self.who, leaves)
+        for place, leaf in enumerate(leaves):
+            if isinstance(leaf, Operand):
+                raise GradientLossError(
+                    f"{self.who} of `{self.name}` was given a value that depends on what is differentiated outside of it, and "
+                    "its gradient would be lost, since it runs on other machines. Pass gs.stop_gradient of it."
+                )
+            lazy = "dask.array" if is_dask(leaf) else type(leaf).__name__
+            if is_lazy(leaf):
+                how = ".result()" if lazy == "Future" else ".compute()"
+                raise TypeError(
+                    f"{self.who} of `{self.name}`: `{named(self._name_of(k), paths(arg)[place])}` goes to all shards, but is a "
+                    f"{lazy}: pass its numbers ({how}), or let in_axes have the axis for it along which it is cut."
+                )
+        return [leaf for leaf in leaves if leaf is not None]
 
     def shards(self, args: tuple[Any, ...], axes: list[int | None]) -> Shards:
         """Return the data of a call in shards; those of dask.arrays, futures and gs.distributed.shard are remembered."""
         data = [
-            (f"argument {k}", arg, axis)
+            (self._name_of(k), arg, axis)
             for k, (arg, axis) in enumerate(zip(args, axes, strict=True))
             if axis is not None
         ]
@@ -172,10 +214,9 @@ class Distributed:
             raise FloatingPointError(
                 f"{self.who} of `{self.name}`: the sum of the shards is NaN, though none of them is"
             )
-        behind = 1 if self.kind == "hvp" else 0
         argnums = self.options["argnums"]
         trees = []
-        for place in self._places(len(args) - behind):
+        for place in self._places(len(args) - self._behind):
             like, structure = flatten(args[place])
             trees.append(unflatten(structure, leaves[: len(like)]))
             del leaves[: len(like)]
@@ -186,16 +227,16 @@ class Distributed:
 
 
 def numbered(tree: Any) -> Any:
-    """Return a tree with numbers for its leaves."""
+    """Return a tree with numbers for its leaves; None stays None."""
     leaves, structure = flatten(tree)
-    return unflatten(structure, range(len(leaves)))
+    return unflatten(structure, [None if leaf is None else k for k, leaf in enumerate(leaves)])
 
 
 def _identity(arg: Any) -> Any:
     """Return what tells data that cannot change from other data; None of what may have been written to."""
     if isinstance(arg, Sharded):
         return arg
-    if hasattr(arg, "__dask_graph__"):
+    if is_dask(arg):
         return id(arg), arg.name  # an array that is written to has another name; one may be given a name twice
     if isinstance(arg, (list, tuple)) and arg and all(type(v).__name__ == "Future" for v in arg):
         return tuple(id(v) for v in arg)
@@ -220,15 +261,13 @@ def options_of(
     kind: str, argnums: Any, reduce: str, has_aux: bool, weight: Any, shards: Any, compile: Any
 ) -> dict[str, Any]:
     """Return the options of a derivative, checked; those of gs.compile among them."""
-    if shards is not None and (type(shards) is not int or shards < 1):
-        raise ValueError(f"shards is a number of at least 1, not {shards!r}")
     told: dict[str, Any] | None = None
     if compile is not False:
         told = {"verify": False, "max_specialisations": LIMIT, **(compile if isinstance(compile, dict) else {})}
         target_of(told)
     return {
         "kind": kind, "argnums": tuple(argnums) if isinstance(argnums, list) else argnums, "reduce": reduce, "has_aux": has_aux,
-        "weight": weight, "shards": shards, "compile": told,
+        "weight": weight, "shards": _checked_count(shards), "compile": told,
     }  # fmt: skip
 
 
@@ -273,21 +312,43 @@ def hvp(
 
 
 def shard(*arrays: Any, client: Any = None, shards: int | None = None, axis: int = 0) -> Any:
-    """Cut arrays along an axis into `shards` parts, for the workers; return a handle of each, to be passed as data.
+    """Cut arrays, or trees of them, along an axis into `shards` parts, for the workers; return handles, to be passed as data.
 
     The arrays must not be written to while the handles are in use: where a worker dies, its part is sent again, and one
     that has changed raises.
     """
     who = "gs.distributed.shard"
     steps = Steps(client_of(client, who), who, "shard")
-    count = steps.threads() if shards is None else shards
+    count = _checked_count(shards) or steps.threads()
     made = []
-    for array in arrays:
-        array = np.asarray(array)
-        bounds = bounds_of(array.shape[axis], count)
-        sources = [
-            Held(part, digest_of(part), f"shard {k} (rows {a} to {b - 1})")
-            for k, (part, a, b) in enumerate(zip(cut(array, bounds, axis), bounds, bounds[1:], strict=False))
+    for k, tree in enumerate(arrays):
+        leaves, structure = flatten(tree)
+        handles = [
+            _handle(who, named(f"argument {k}", path), leaf, axis, count)
+            for leaf, path in zip(leaves, paths(tree), strict=True)
         ]
-        made.append(Sharded(array, sources, bounds, axis))
+        made.append(unflatten(structure, handles))
     return made[0] if len(made) == 1 else tuple(made)
+
+
+def _handle(who: str, name: str, array: Any, axis: int, count: int) -> Any:
+    """Return the handle of one array; None is none."""
+    if array is None:
+        return None
+    if is_lazy(array):
+        raise TypeError(
+            f"{who}: a {'dask.array' if is_dask(array) else type(array).__name__} is in chunks: pass it as data"
+        )
+    array, axis = checked(who, name, array, axis)
+    bounds = bounds_of(array.shape[axis], count)
+    sources = [
+        Held(part, digest_of(part), f"shard {k} (rows {a} to {b - 1})")
+        for k, (part, (a, b)) in enumerate(zip(cut(array, bounds, axis), itertools.pairwise(bounds), strict=True))
+    ]
+    return Sharded(array, sources, bounds, axis)
+
+
+def _checked_count(shards: Any) -> int | None:
+    if shards is not None and (type(shards) is not int or shards < 1):
+        raise ValueError(f"shards is a number from 1 on, not {shards!r}")
+    return shards

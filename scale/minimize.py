@@ -97,11 +97,13 @@ def minimize(
     `beta1`, `beta2` and `eps` of "adam", `momentum` of "sgd".
 
     `save_to` is a folder, into which a checkpoint (safetensors) is written every `save_every` steps and after the last, as
-    a whole or not at all. `resume` is such a folder: the run goes on from its newest checkpoint up to step `steps`, with the
-    bits of a run that was never interrupted; True is the folder of `save_to`, if there is a checkpoint in it. `callback` is
-    called with a Step after each; where it returns True the run ends. Returns a result with `.params` and `.history`.
+    a whole or not at all. `resume` is such a folder: the run goes on from its newest whole checkpoint up to step `steps`, with
+    the bits of a run that was never interrupted; True is the folder of `save_to`, if there is a checkpoint in it. `lr` and
+    `steps` may be others than before; another optimizer, other settings, shards or parameters raise. `callback` is called with
+    a Step after each; where it returns True the run ends. Returns a result with `.params` and `.history`.
 
-    Raises what `gs.distributed.value_and_grad` raises, FileNotFoundError without a checkpoint, ValueError for one of another run.
+    Raises what `gs.distributed.value_and_grad` raises, FileNotFoundError without a checkpoint, ValueError for one of another
+    run, FileExistsError where `save_to` has those of another run, OSError where a checkpoint cannot be written.
     """
     if optimizer not in OPTIMISERS:
         raise ValueError(f"{WHO}: optimizer is {' or '.join(map(repr, OPTIMISERS))}, not {optimizer!r}")
@@ -112,14 +114,39 @@ def minimize(
         )
     if save_every is not None and save_to is None:
         raise ValueError(f"{WHO}: save_every is {save_every}, but there is no folder save_to")
+    _check_counts(
+        steps=(steps, 0), save_every=(save_every, 1), shards_per_step=(shards_per_step, 1), shuffle=(shuffle, 0)
+    )
+    _check_numbers(
+        lr=(lr, np.inf), **{name: (value, OPTIMISERS[optimizer].below[name]) for name, value in settings.items()}
+    )
     function = value_and_grad(
         f, client, in_axes, reduce, has_aux=has_aux, weight=weight, shards=shards, compile=compile
     )
     function.who = WHO
     run = _Run(function, params, data if isinstance(data, tuple) else (data,), optimizer, lr, settings)
-    run.order = {"shards_per_step": shards_per_step, "shuffle": shuffle}
-    run.begin(_folder(resume, save_to))
+    order = {"shards_per_step": shards_per_step, "shuffle": shuffle}
+    run.order = {name: None if n is None else int(n) for name, n in order.items()} | {"reduce": reduce}
+    resumed = _folder(resume, save_to)
+    if save_to is not None:
+        checkpoint.check_free(Path(save_to), resumed, WHO)
+    run.begin(resumed)
     return run.go(steps, callback, None if save_to is None else Path(save_to), save_every, progress)
+
+
+def _check_counts(**counts: tuple[Any, int]) -> None:
+    """Raise where a count is none, or is below the least."""
+    for name, (value, least) in counts.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least):
+            raise ValueError(f"{WHO}: {name} is a whole number from {least} on, not {value!r}")
+
+
+def _check_numbers(**numbers: tuple[Any, float]) -> None:
+    """Raise where a number of an optimizer is none, is negative, or is not below its bound."""
+    for name, (value, bound) in numbers.items():
+        if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value < bound:
+            upper = "" if bound == np.inf else f" and below {bound:g}"
+            raise ValueError(f"{WHO}: {name} is a number from 0 on{upper}, not {value!r}")
 
 
 def _folder(resume: Any, save_to: Any) -> Path | None:
@@ -144,7 +171,7 @@ class _Run:
         self.leaves, self.structure = flatten(params)
         self.leaves = [np.array(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in self.leaves]
         self.optimizer, self.rule = optimizer, OPTIMISERS[optimizer]
-        self.settings = self.rule.settings | settings
+        self.settings = self.rule.settings | {name: float(value) for name, value in settings.items()}
         self.moments = self.rule.begin(self.leaves)
         self.history = History()
         self.step = 0
@@ -161,7 +188,15 @@ class _Run:
         saved = None if resume is None else checkpoint.load(resume, self.params, WHO)
         if saved is not None and self.function.count is None:
             self.function.count = saved.shards  # of NumPy arrays: on a cluster of another size, too
-        self._shards = self.function.cut((self.params, *self.data))
+        try:
+            self._shards = self.function.cut((self.params, *self.data))
+        except TypeError as error:
+            if len(self.data) == 1 and isinstance(self.data[0], list):
+                error.add_note("data is a list, which is one argument, a tree of arrays: several arguments are a tuple")
+            raise
+        each = self.order["shards_per_step"]
+        if each is not None and each > len(self._shards):
+            raise ValueError(f"{WHO}: shards_per_step is {each}, but there are {len(self._shards)} shards")
         if saved is None:
             return
         differing = [
@@ -203,7 +238,7 @@ class _Run:
     ) -> Result:  # fmt: skip
         """Take the steps that are left."""
         bar = Bar(progress, f"{WHO} of {self.function.name}", steps - self.step)
-        saved = None
+        saved = None if save_to is None else self._save(save_to)  # what cannot be saved is known before the first step
         try:
             while self.step < steps:
                 began = time.perf_counter()
@@ -243,5 +278,5 @@ class _Run:
         checkpoint.save(folder, checkpoint.Checkpoint(
             self.step, self.params, self.moments, self.optimizer, self.settings, len(self._shards), self._rows(),
             self.history.columns(), self.order,
-        ))  # fmt: skip
+        ), WHO)  # fmt: skip
         return self.step

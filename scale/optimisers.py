@@ -11,10 +11,12 @@ __all__ = ["OPTIMISERS", "Optimiser"]
 
 
 class Optimiser:
-    """An optimiser: the names of its moments, its settings with their defaults, and one step of it."""
+    """An optimiser: the names of its moments, its settings with their defaults, what they are below, and one step of it."""
 
-    def __init__(self, moments: tuple[str, ...], settings: dict[str, float], step: Callable[..., Any]) -> None:
-        self.moments, self.settings, self.step = moments, settings, step
+    def __init__(
+        self, moments: tuple[str, ...], settings: dict[str, float], below: dict[str, float], step: Callable[..., Any]
+    ) -> None:
+        self.moments, self.settings, self.below, self.step = moments, settings, below, step
 
     def begin(self, leaves: list[Any]) -> dict[str, list[Any]]:
         """Return the moments before the first step."""
@@ -66,6 +68,8 @@ def _adam(leaf: Any, slope: Any, m: Any, v: Any, lr: float, count: int, settings
 
 
 OPTIMISERS = {
-    "sgd": Optimiser(("velocity",), {"momentum": 0.0}, _sgd),
-    "adam": Optimiser(("m", "v"), {"beta1": 0.9, "beta2": 0.999, "eps": 1e-8}, _adam),
+    "sgd": Optimiser(("velocity",), {"momentum": 0.0}, {"momentum": np.inf}, _sgd),
+    "adam": Optimiser(
+        ("m", "v"), {"beta1": 0.9, "beta2": 0.999, "eps": 1e-8}, {"beta1": 1.0, "beta2": 1.0, "eps": np.inf}, _adam
+    ),
 }

@@ -77,11 +77,11 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     if len(whole) < 8 or size > min(len(whole) - 8, _LARGEST):
         raise ValueError(f"{path} is damaged: it ends within its header")
     try:
-        header = json.loads(whole[8 : 8 + size])
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged: its header is no JSON") from error
-    content = whole[8 + size :]
-    metadata = header.pop("__metadata__", {})
+        header = dict(json.loads(whole[8 : 8 + size]))
+        metadata = dict(header.pop("__metadata__", {}))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path} is damaged: its header is not that of safetensors") from error
+    content = memoryview(whole)[8 + size :]
     if "sha256" in metadata and hashlib.sha256(content).hexdigest() != metadata["sha256"]:
         raise ValueError(f"{path} is damaged: its numbers are not those that were written")
     arrays = {}

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..runtime.arrays import on_numpys_host
 from ..runtime.errors import GradientLossError, ShapeError
 from ..tracer.core.tensor_base import Operand
-from ..transforms.trees import flatten, unflatten
+from ..transforms.trees import flatten, paths, unflatten
 from .sources import Given, Held, Recipe, digest_of
 
-__all__ = ["Shard", "Sharded", "Shards", "bounds_of", "shards_of"]
+__all__ = ["Shard", "Sharded", "Shards", "bounds_of", "checked", "cut", "is_dask", "is_lazy", "named", "shards_of"]
 
 SHARED = 4  # shards that read the result of one task, from which on it is computed once for all
 LARGE = 1 << 16  # bytes of an array that stands in a graph, from which on it is sent by itself, once
@@ -95,7 +96,13 @@ def _is_futures(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and len(value) > 0 and all(type(v).__name__ == "Future" for v in value)
 
 
-def _is_dask(value: Any) -> bool:
+def is_lazy(value: Any) -> bool:
+    """Whether a value is Dask's, and its numbers are on the cluster, or are yet to be made."""
+    return hasattr(value, "__dask_graph__") or type(value).__name__ == "Future"
+
+
+def is_dask(value: Any) -> bool:
+    """Whether a value is a dask.array."""
     return type(value).__module__.startswith("dask.array") and hasattr(value, "__dask_graph__")
 
 
@@ -109,13 +116,17 @@ def shards_of(
     leaves: list[_Leaf] = []
     trees: list[Any] = []
     for name, value, axis in data:
-        if _is_futures(value) or isinstance(value, Sharded):
-            found, tree = [value], 0
-        else:
-            found, structure = flatten(value)
-            tree = unflatten(structure, range(len(found)))
-        leaves += [_Leaf(_checked(who, name, leaf, axis), axis, name) for leaf in found]
-        trees.append(tree)
+        found, structure = ([value], None) if _is_futures(value) or isinstance(value, Sharded) else flatten(value)
+        present = [k for k, leaf in enumerate(found) if leaf is not None]
+        names = paths(value) if structure is not None else [()]
+        for k in present:
+            called = named(name, names[k])
+            leaves.append(_Leaf(*checked(who, called, found[k], axis), called))
+        places = [k if k in present else None for k in range(len(found))]
+        trees.append(0 if structure is None else unflatten(structure, places))
+    if not leaves:
+        listed = " or ".join([f"`{name}`" for name, _, _ in data])
+        raise ValueError(f"{who} has nothing to cut into shards: there is no array in {listed}")
     bounds, numbers = _agreed(who, leaves, count)
     parts = [_Parts(leaf, bounds, numbers, client, before) for leaf in leaves]
     shards = []
@@ -127,30 +138,56 @@ def shards_of(
     return Shards(shards, trees, [leaf.axis for leaf in leaves])
 
 
-def _checked(who: str, name: str, leaf: Any, axis: int) -> Any:
-    """Return one array of the data; raise where it is none, or bears a gradient, which would be lost."""
+def checked(who: str, name: str, leaf: Any, axis: int) -> tuple[Any, int]:
+    """Return one array of the data, and its axis counted from the first; raise where it is none, or would lose a gradient."""
     if isinstance(leaf, Operand):
         raise GradientLossError(
             f"{who} was given data that depends on what is differentiated, and its gradient would be lost: `{name}` is a Tensor. "
             "Pass gs.stop_gradient of it, or compute with it inside the function."
         )
-    if _is_futures(leaf) or isinstance(leaf, Sharded) or _is_dask(leaf):
-        ndim = len(leaf.shape) if hasattr(leaf, "shape") else None
-    else:
-        if not isinstance(leaf, np.ndarray):
-            if not isinstance(leaf, (list, tuple, range)) and not hasattr(leaf, "__array__"):
-                raise TypeError(
-                    f"{who} cuts `{name}` into shards, but it is {type(leaf).__name__}: pass an array, a dask.array or a list of "
-                    "futures, or let in_axes have None for it, where all shards share it."
-                )
-            leaf = np.asarray(leaf)
-        ndim = leaf.ndim
-    if ndim is not None and not -ndim <= axis < ndim:
+    if isinstance(leaf, Sharded):
+        if axis not in (leaf.axis, leaf.axis - leaf.array.ndim):
+            raise ShapeError(
+                f"{who} cuts `{name}` along axis {axis}, but gs.distributed.shard cut it along axis {leaf.axis}: give "
+                "in_axes and shard(axis=) the same axis."
+            )
+        return leaf, leaf.axis
+    if not _is_futures(leaf) and not is_dask(leaf) and not isinstance(leaf, np.ndarray):
+        leaf = _as_array(who, name, leaf)
+    ndim = len(leaf.shape) if hasattr(leaf, "shape") else None
+    if ndim is None:  # the workers know
+        return leaf, axis
+    if not -ndim <= axis < ndim:
         raise ShapeError(
             f"{who} cuts `{name}` along axis {axis}, but its shape is {tuple(leaf.shape)}: let in_axes have None for it, where "
             "all shards share it."
         )
-    return leaf
+    return leaf, axis % ndim
+
+
+def _as_array(who: str, name: str, leaf: Any) -> Any:
+    """Return an array of what can be read as one."""
+    on_numpys_host(who, [leaf])
+    if is_lazy(leaf) and type(leaf).__name__ not in ("Future", "Delayed"):
+        raise TypeError(
+            f"{who} cuts `{name}` into shards, but it is a {type(leaf).__name__} of Dask's: pass a dask.array "
+            "(frame.to_dask_array(lengths=True))."
+        )
+    if isinstance(leaf, range) or hasattr(leaf, "__array__"):
+        return np.asarray(leaf)
+    if isinstance(leaf, (bool, int, float, complex)) and name.endswith("]"):
+        raise TypeError(
+            f"{who} cuts a number of a list (`{name}`) into shards: a list is a tree of arrays here. Pass np.array of the list."
+        )
+    raise TypeError(
+        f"{who} cuts `{name}` into shards, but it is {type(leaf).__name__}: pass an array, a dask.array or a list of futures, or "
+        "let in_axes have None for it, where all shards share it."
+    )
+
+
+def named(name: str, path: tuple[Any, ...]) -> str:
+    """Return what an error calls a leaf of an argument: `batch['x']`."""
+    return name + "".join([f"[{key!r}]" for key in path])
 
 
 def _agreed(who: str, leaves: list[_Leaf], count: int) -> tuple[list[int] | None, int]:
@@ -162,7 +199,7 @@ def _agreed(who: str, leaves: list[_Leaf], count: int) -> tuple[list[int] | None
             told.append((leaf.name, None, len(leaf.value)))
         elif isinstance(leaf.value, Sharded):
             told.append((leaf.name, leaf.value.bounds, len(leaf.value.sources)))
-        elif _is_dask(leaf.value):
+        elif is_dask(leaf.value):
             chunks = leaf.value.chunks[leaf.axis]
             ends = None if any(np.isnan(length) for length in chunks) else [0, *itertools.accumulate(chunks)]
             told.append((leaf.name, ends, len(chunks)))
@@ -209,7 +246,7 @@ class _Parts:
             self.pieces = list(value)
         elif isinstance(value, Sharded):
             self.pieces = list(value.sources)
-        elif _is_dask(value):
+        elif is_dask(value):
             self.graphs = _graphs(value, leaf.axis, bounds, client)
         else:
             assert bounds is not None

@@ -9,14 +9,14 @@ import re
 import time
 import types
 import uuid
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..runtime.errors import EagerWarning
-from ..tracer.core.site import library_of
+from ..tracer.core.exits import warn_at_user
+from ..tracer.core.site import add_line, is_ours, library_of, user_site
 from ..transforms.optional import load
 from .cluster import check_alive
 from .errors import LostSchedulerError, LostWorkersError
@@ -30,6 +30,7 @@ __all__ = ["FAN_IN", "Steps"]
 
 FAN_IN = 8  # partials that one task adds up; it is part of what decides the last bits
 ATTEMPTS = 10  # at one step, each of which lost a worker
+SMALL = 1 << 18  # bytes of parameters, taken once for each shard, up to which they go along with the tasks: a hop less
 PATIENCE = 300.0  # seconds to wait for a worker where there is none
 _SILENCE = 5.0  # seconds without a result, after which the scheduler is asked whether it is there
 _ANSWER = 15.0  # seconds that it may take to answer
@@ -88,7 +89,7 @@ class Steps:
             if waited > PATIENCE:
                 raise LostWorkersError(f"{self.who}: the cluster has had no worker for {PATIENCE:.0f} s")
             if waited > 10 and not said:
-                warnings.warn(f"{self.who} waits for a worker: the cluster has none", UserWarning, stacklevel=2)
+                warn_at_user(f"{self.who} waits for a worker: the cluster has none", UserWarning)
                 said = True
             time.sleep(0.1)
             check_alive(self.client, self.who)
@@ -198,8 +199,13 @@ class Steps:
         """Return a task for each chosen shard, which the scheduler runs where its data is; one message has them and the sum."""
         spec = importlib.import_module("dask._task_spec")
         name = f"{self.name}_shared-{run}"
-        tasks = {name: spec.Task(name, pass_on, Box(shared))}
-        behind = [*[spec.TaskRef(future.key) for future in known], spec.TaskRef(name), self.who]
+        small = sum(int(getattr(leaf, "nbytes", 8)) for leaf in shared) * len(chosen) <= SMALL
+        tasks = {} if small else {name: spec.Task(name, pass_on, Box(shared))}
+        behind = [
+            *[spec.TaskRef(future.key) for future in known],
+            Box(shared) if small else spec.TaskRef(name),
+            self.who,
+        ]
         for k, key, futures in zip(chosen, keys, sources, strict=True):
             places = spec.List(*[spec.TaskRef(future.key) for future in futures])
             tasks[key] = spec.Task(key, on_shard, k, None, places, *behind)
@@ -298,7 +304,7 @@ class Steps:
         for note in found.notes:
             if note not in self._warned:
                 self._warned.add(note)
-                warnings.warn(f"on a worker: {note}", EagerWarning, stacklevel=2)
+                warn_at_user(f"on a worker: {note}", EagerWarning)
         return found
 
 
@@ -308,7 +314,7 @@ def _blocks(count: int, workers: int) -> list[int]:
 
 
 def _without_dask(error: Exception) -> Exception:
-    """Return an error from a worker with a traceback that goes from here to the user's function."""
+    """Return an error from a worker with a traceback from here to the user's function, or with the user's line here."""
     kept: list[types.TracebackType] = []
     tb = error.__traceback__
     while tb is not None:
@@ -318,4 +324,7 @@ def _without_dask(error: Exception) -> Exception:
     chain: types.TracebackType | None = None
     for tb in reversed(kept):
         chain = types.TracebackType(chain, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
+    site = user_site()
+    if site is not None and all(is_ours(tb.tb_frame.f_code.co_filename) for tb in kept):
+        add_line(error, site.code.co_filename, site.line)
     return error.with_traceback(chain)

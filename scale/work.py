@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime.arrays import on_numpys_host
 from ..runtime.errors import ShapeError
 from ..tracer.core.site import is_ours, library_of
-from ..transforms.trees import flatten, unflatten
+from ..transforms.trees import flatten, flatten_present, unflatten
 from .partial import Partial, combined
 from .program import Box, Running, running
 from .sources import Recipe
@@ -124,14 +125,24 @@ def on_data(run: Running, plan: Plan, shared: list[Any], data: list[Any], k: int
     value, found, aux = _parted(options, result)
     weight = float(rows)
     if options["weight"] is not None:
-        weight = float(options["weight"](*[a for a, cut in zip(run.arguments(leaves), plan.cut, strict=True) if cut]))
-        if not weight >= 0 or weight == np.inf:
-            raise ValueError(f"the weight of a shard is a number from 0 on, not {weight}")
+        weight = _weight(
+            options["weight"](*[a for a, cut in zip(run.arguments(leaves), plan.cut, strict=True) if cut]), name
+        )
         if mean and weight == 0:
             return Partial([], 0.0, aux, tuple(run.notes), (k,))
     if _has_nan(value) or any(_has_nan(leaf) for leaf in found):
         raise FloatingPointError(_about_nan(run, plan, shared, data, rows, value, found, k, name))
     return Partial([*([] if value is None else [value]), *found], weight, aux, tuple(run.notes), (k,))
+
+
+def _weight(given: Any, name: str) -> float:
+    """Return the weight of a shard; raise where it is none."""
+    if np.size(given) != 1:
+        raise TypeError(f"weight gave an array of shape {np.shape(given)} for {name}, in place of one number")
+    weight = float(np.asarray(given).reshape(())[()])
+    if not weight >= 0 or weight == np.inf:
+        raise ValueError(f"weight gave {weight} for {name}: it is a number from 0 on")
+    return weight
 
 
 def _parted(options: dict[str, Any], result: Any) -> tuple[Any, list[Any], list[Any]]:
@@ -159,14 +170,15 @@ def _leaves(run: Running, plan: Plan, shared: list[Any], data: list[Any]) -> lis
     found = []
     for tree, cut in zip(run.trees, plan.cut, strict=True):
         leaves = flatten(tree)[0]
-        found.append([next(both[cut]) for _ in leaves])
+        found.append([None if leaf is None else next(both[cut]) for leaf in leaves])
     return found
 
 
 def _rows(data: list[Any], axes: list[int], name: str) -> int:
     found: dict[int, Any] = {}
     for value, axis in zip(data, axes, strict=True):
-        for leaf in flatten(value)[0]:
+        for leaf in flatten_present(value)[0]:
+            on_numpys_host(name, [leaf])
             if not isinstance(leaf, np.ndarray):
                 raise TypeError(f"{name} holds {type(leaf).__name__}, where an array was to be")
             if not -leaf.ndim <= axis < leaf.ndim:
@@ -218,7 +230,7 @@ def _rows_with_nan(run: Running, plan: Plan, shared: list[Any], data: list[Any],
     def gives_nan(a: int, b: int) -> bool:
         part = [
             unflatten(structure, [leaf[(*(slice(None),) * (axis % leaf.ndim), slice(a, b))] for leaf in leaves])
-            for (leaves, structure), axis in zip(map(flatten, data), plan.axes, strict=True)
+            for (leaves, structure), axis in zip(map(flatten_present, data), plan.axes, strict=True)
         ]
         value, found, _ = _parted(run.options, run.transform(*run.arguments(_leaves(run, plan, shared, part))))
         return _has_nan(value) or any(_has_nan(leaf) for leaf in found)

@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     foreign = {name.partition(".")[0] for name in plugins if not name.endswith("conftest")} - {"", "_pytest", "pytest"}
     filters = [
         "error",
-        "ignore:.* deprecated - use:DeprecationWarning",  # the oldest matplotlib, of pyparsing's newest
+        "ignore:.* deprecated( - |, )use:DeprecationWarning",  # the oldest matplotlib, of pyparsing's newest
         "ignore:numpy.fix is deprecated:DeprecationWarning",  # since NumPy 2.5; it keeps its rule while it is there
         *(rf"default:::{name}(\.|$)" for name in sorted(foreign)),
     ]

@@ -2,8 +2,8 @@
 
 from .core.graph import AccumulateGrad, Node
 from .core.hooks import RemovableHandle
+from .core.thread_state import enable_grad, is_grad_enabled, no_grad
 from .memory import masked, survivors  # `out=` of operations, and the end of transforms
-from .modes.thread_state import enable_grad, is_grad_enabled, no_grad
 from .tensors import inplace, legacy, methods  # which give Tensor its methods
 from .tensors.tensor import Tensor, tensor
 

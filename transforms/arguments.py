@@ -16,9 +16,9 @@ from ..runtime.unpatched import np
 from ..tracer.core.custom import CustomNode
 from ..tracer.core.dispatch import apply, of_its_own
 from ..tracer.core.foreign import conversion, is_masked
-from ..tracer.core.graph import FLOAT, AccumulateGrad, Node, next_sequence, reached_from
+from ..tracer.core.graph import FLOAT, AccumulateGrad, Node, Reached, next_sequence, reached_from
 from ..tracer.core.tensor_base import Operand, alias, levels_of, wrap
-from ..tracer.modes.thread_state import LOCAL, Era
+from ..tracer.core.thread_state import LOCAL, Era
 from ..tracer.random.randomness import read_by
 from .trees import LEAF, flatten, flatten_present, paths, unflatten
 
@@ -166,7 +166,7 @@ class Arguments:
         made: list[Any] = []
         group: list[tuple[Any, Any]] = []
         for leaf in leaves:
-            given = getattr(leaf, "_ir", None)
+            given = getattr(leaf, "_ir", None) if type(leaf) not in _ALONE else None
             if LOCAL.levels and (isinstance(leaf, _NUMBERS) or is_array(leaf)):
                 leaf = spread(leaf)
             tensor = self._leaf(leaf, place, value, len(made))
@@ -216,8 +216,7 @@ class Arguments:
         else:
             tensor._node = AccumulateGrad(tensor, tensor._value)
             tensor._node.inner = self.era
-        ir = getattr(tensor, "_ir", None)
-        if ir is not None:
+        if isinstance(leaf, Operand) and (ir := getattr(tensor, "_ir", None)) is not None:
             tensor._node.ir = ((ir,), None)
         self.sources.append(leaf)
         self.wanted[tensor._node] = None
@@ -258,14 +257,14 @@ class Arguments:
         self.sources.append(array)
         return tensor
 
-    def reached(self, outputs: list[Any]) -> dict[Any, None]:
+    def reached(self, outputs: list[Any]) -> Reached:
         """The nodes behind the outputs; where Tensors of the caller's that require grad stand there, they are given too."""
-        outside: list[Any] = []
-        found = reached_from([x._node for x in outputs if isinstance(x, Operand) and x._node is not None], outside)
-        for node in found:
-            if type(node) is not Node and isinstance(node, CustomNode):
+        found = reached_from([x._node for x in outputs if isinstance(x, Operand) and x._node is not None])
+        outside = found.outside
+        for node in found.custom:
+            if isinstance(node, CustomNode):
                 read = [x._node for x in flatten(read_by(node.backward_function()))[0] if isinstance(x, Operand)]
-                reached_from([behind for behind in read if behind is not None], outside)
+                outside += reached_from([behind for behind in read if behind is not None]).outside
         if outside and not self.tensors_given:
             self.tensors_given = any(leaf.seq < self.began for leaf in outside)
         return found

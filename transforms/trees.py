@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..runtime.unpatched import np
 from ..tracer.core.tensor_base import Operand
-from ..tracer.modes.thread_state import refuse
+from ..tracer.core.thread_state import refuse
 from .user_code.scope import ABSENT, watched
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tracer.core.checkpoint import checkpoint as run_checkpointed
+from ...tracer.memory.checkpoint import checkpoint as run_checkpointed
 from ...transforms.derivatives.forward import jvp
 from ...transforms.derivatives.gradient import GradFunction
 from ...transforms.derivatives.jacobian import JacobianFunction

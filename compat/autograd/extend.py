@@ -12,10 +12,10 @@ from ...runtime.errors import NoRuleError
 from ...runtime.ops import Op
 from ...runtime.user_ops import called_by_name
 from ...tracer.core.levels import under
+from ...tracer.core.listening import called
 from ...tracer.core.tensor_base import Operand as Box
 from ...tracer.core.tensor_base import levels_of, wrap
-from ...tracer.modes.listening import called
-from ...tracer.modes.thread_state import LOCAL, capturing, refuse
+from ...tracer.core.thread_state import LOCAL, capturing, refuse
 from ...tracer.tensors.batched import Level
 from ...transforms.derivatives.custom_jvp import CustomJvp
 from ...transforms.derivatives.custom_vjp import CustomVjp

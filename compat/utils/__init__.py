@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ...tracer.core import checkpoint
+from ...tracer.memory import checkpoint
 
 __all__ = ["checkpoint"]

@@ -36,15 +36,19 @@
     for (const element of document.querySelectorAll(".lit-forward, .lit-backward, .lit-both, .box.lit"))
       element.classList.remove("lit-forward", "lit-backward", "lit-both", "lit");
   };
-  let lit = null;
-  const light = (key) => {
-    if (key === lit) return;
+  let [lit, litRow] = [null, null];
+  let chosen = null; // the row or box of a click or of the keyboard, which is lit again when the pointer goes elsewhere
+  const back = () => { if (chosen !== null) light(chosen.dataset.key ?? null, chosen); };
+  const light = (key, row = null) => { // of a row of generated source also the other lines that it computes
+    if (key === lit && row === litRow) return;
     clear();
-    lit = key;
+    [lit, litRow] = [key, row];
     if (key === null) return;
-    const phases = new Set();
+    for (const other of row?.dataset.also?.split(" ") ?? [])
+      for (const its of document.querySelectorAll("#source .row")) if (its.dataset.key === other) its.classList.add(`lit-${row.dataset.phase}`);
+    const phases = new Set((nodesOf.get(key) ?? []).map((node) => node.phase).filter((phase) => phase !== "input"));
     for (const row of document.querySelectorAll("#generated .row")) {
-      if (row.dataset.key !== key) continue;
+      if (row.dataset.key !== key && !row.dataset.also?.split(" ").includes(key)) continue;
       row.classList.add(row.dataset.phase === "backward" ? "lit-backward" : "lit-forward");
       if (row.dataset.phase) phases.add(row.dataset.phase); // C has none
     }
@@ -72,7 +76,7 @@
     const id = `pane${panes++}`;
     const box = make("div", { class: "code", tabindex: "0", role: "listbox", "aria-label": label, id });
     rows.forEach((row, k) => {
-      const line = make("div", { class: "row", role: "option", id: `${id}-${k}`, "aria-selected": "false", "data-key": row.key, "data-phase": row.phase ?? null });
+      const line = make("div", { class: "row", role: "option", id: `${id}-${k}`, "aria-selected": "false", "data-key": row.key, "data-phase": row.phase ?? null, "data-also": row.also?.join(" ") || null });
       line.append(make("span", { class: "number" }, String(row.number)), row.text || " ");
       if (flagged.has(row.key) && row.key !== null && parent.id === "source") line.append(make("span", { class: "flag" }, "  ◀ look here"));
       box.append(line);
@@ -86,7 +90,8 @@
       lines[active].setAttribute("aria-selected", "true");
       box.setAttribute("aria-activedescendant", lines[active].id);
       lines[active].scrollIntoView({ block: "nearest", inline: "nearest" });
-      light(lines[active].dataset.key ?? null);
+      chosen = lines[active];
+      back();
       if (lines[active].dataset.key) intoView(other, lines[active].dataset.key);
     };
     box.addEventListener("keydown", (event) => {
@@ -97,8 +102,9 @@
     });
     box.addEventListener("pointerover", (event) => {
       const row = event.target.closest(".row");
-      if (row) light(row.dataset.key ?? null);
+      if (row) light(row.dataset.key ?? null, row);
     });
+    box.addEventListener("pointerleave", back);
     box.addEventListener("click", (event) => {
       const row = event.target.closest(".row");
       if (row) move([...box.children].indexOf(row));
@@ -106,8 +112,9 @@
     parent.append(box);
   };
   for (const source of data.sources) {
-    at("source").append(make("h3", {}, source.path));
-    pane(at("source"), `Your source, ${source.path}`, source.rows.map((text, k) => {
+    const title = source.name ? `${source.path}: ${source.name}` : source.path;
+    at("source").append(make("h3", {}, title));
+    pane(at("source"), `Your source, ${title}, line ${source.first}`, source.rows.map((text, k) => {
       const key = `${source.file}:${source.first + k}`;
       return { number: source.first + k, text, key: nodesOf.has(key) || data.generated.links.includes(key) || flagged.has(key) ? key : null };
     }), "generated");
@@ -116,7 +123,7 @@
   else {
     at("generated").append(make("h3", {}, data.generated.path.split("/").pop()));
     pane(at("generated"), "Generated source", data.generated.rows.map((text, k) => (
-      { number: k + 1, text, key: data.generated.links[k], phase: data.generated.phases[k] })), "source");
+      { number: k + 1, text, key: data.generated.links[k], also: data.generated.also[k], phase: data.generated.phases[k] })), "source");
     if (data.generated.c.length) {
       const folded = make("details", {}, make("summary", {}, "The same in C (target=\"native\"), without the page that all kernels share"));
       at("generated").append(folded);
@@ -126,8 +133,8 @@
 
   // --- figures ------------------------------------------------------------------------------------
   const short = (x) => (x === undefined ? "" : x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5 ? String(Number(x.toPrecision(4))) : x.toExponential(2));
-  const seconds = (t) => (t === undefined ? "" : t >= 1 ? `${t.toPrecision(3)} s` : t >= 1e-3 ? `${(t * 1e3).toPrecision(3)} ms` : `${(t * 1e6).toPrecision(3)} µs`);
-  const bytes = (n) => (n === undefined ? "" : n >= 1e6 ? `${(n / 1e6).toPrecision(3)} MB` : n >= 1e3 ? `${(n / 1e3).toPrecision(3)} kB` : `${n} B`);
+  const seconds = (t) => (t === undefined || t === null ? "" : t >= 1 ? `${t.toPrecision(3)} s` : t >= 1e-3 ? `${(t * 1e3).toPrecision(3)} ms` : `${(t * 1e6).toPrecision(3)} µs`);
+  const bytes = (n) => (n === undefined || n === null ? "" : n >= 1e6 ? `${(n / 1e6).toPrecision(3)} MB` : n >= 1e3 ? `${(n / 1e3).toPrecision(3)} kB` : `${n} B`);
   const histogram = (bars) => {
     if (!bars) return "";
     const most = Math.max(...bars);
@@ -153,14 +160,15 @@
   const showDetail = (key) => {
     const nodes = nodesOf.get(key) ?? [];
     const place = at("detail");
-    place.replaceChildren(make("p", {}, make("code", {}, (textOf.get(key) ?? nodes[0]?.name ?? "").trim() || "no line of yours")));
+    place.replaceChildren();
+    at("line").textContent = (textOf.get(key) ?? nodes[0]?.name ?? "").trim();
     const trips = Math.max(0, ...nodes.map((node) => node.trips ?? (node.phase === "input" ? 1 : 0)));
     if (!trips) place.append(saying("Nothing of this line ran for these arguments."));
     if (trips > 1) place.append(saying(`It ran ${trips} times: least, largest and notes are of all ${trips > data.trips ? `of the first ${data.trips} ` : ""}times, the spread of the last, the time of all together.`));
     for (const phase of ["input", "forward", "backward"]) {
-      const rows = nodes.filter((node) => node.phase === phase).flatMap((node) => (node.values ?? [{ type: node.type }]).map((value) => [
-        node.name ?? "", node.op + (node.inner?.length ? ` of ${node.inner.length} operations` : ""), value.type, short(value.low), short(value.high),
-        histogram(value.bars), oddities(value), seconds(node.seconds)]));
+      const rows = nodes.filter((node) => node.phase === phase).flatMap((node) => (node.values ?? [{ type: node.type }]).map((value, k) => [
+        node.names?.[k] ?? node.name ?? "", node.op + (node.inner?.length ? ` of ${node.inner.length} operations` : ""), value.type, short(value.low), short(value.high),
+        histogram(value.bars), oddities(value), k ? "" : seconds(node.seconds)]));
       if (rows.length) place.append(table({ input: "Argument", forward: "Forward", backward: "Backward: cotangents" }[phase],
         ["name", "operation", "type", "least", "largest", "spread", "notes", "time"], rows, [3, 4, 7]));
     }
@@ -193,10 +201,22 @@
   }
   const whole = (key) => [key, ...(heldBy.get(key) ?? []).flatMap(whole)];
   const HALF = Math.floor(data.most / 2);
+  const FEW = 6; // arguments that have a box each; of more, those of one name share one
+  const rootOf = (key) => nodesOf.get(key)[0].name.match(/^[^.[]*/)[0];
   const grouped = (list) => { // at most half of a view
     const size = Math.ceil(list.length / HALF);
     if (size <= 1) return list.map((key) => [key]);
     return Array.from({ length: Math.ceil(list.length / size) }, (_, k) => list.slice(k * size, (k + 1) * size));
+  };
+  const outermost = () => {
+    const top = heldBy.get(null) ?? [];
+    const inputs = top.filter((key) => nodesOf.get(key)[0].phase === "input");
+    const groups = new Map();
+    for (const key of inputs) {
+      const name = inputs.length > FEW ? rootOf(key) : key;
+      groups.set(name, [...(groups.get(name) ?? []), key]);
+    }
+    return [...(groups.size > HALF ? grouped(inputs) : groups.values()), ...grouped(top.filter((key) => !inputs.includes(key)))];
   };
   let opened = new Set();
   const nameOf = (group) => group.join(" ");
@@ -227,34 +247,62 @@
         found.push({ name: `${name}#${node.id}`, parent: name, keys: group, nodes: [node, ...its], one: node });
       });
     };
-    grouped(heldBy.get(null) ?? []).forEach(add);
+    outermost().forEach(add);
     return found;
   };
   const clip = (text, n) => (text.length > n ? `${text.slice(0, n - 1)}…` : text);
+  const REAL = /^(float|complex)/;
+  const magnitude = (backward, box) => { // of the cotangents; where the graph does not say which those are, of all floats
+    const its = new Set(box.nodes.filter((node) => node.phase !== "backward").map((node) => node.id));
+    const known = data.nodes.filter((node) => node.phase === "backward").map((node) => (node.values ?? []).filter((_, k) => its.has(node.ofs[k]) && (box.nodes[0].phase !== "input" || node.within === null)))
+      .filter((found) => found.length);
+    const values = (known.length ? (box.nodes[0].phase === "input" && box.nodes.length === 1 ? known.at(-1) : known.flat()) : backward.flatMap((node) => node.values ?? [])).filter((v) => REAL.test(v.type));
+    if (values.some((v) => v.nan)) return "d has NaN";
+    if (values.some((v) => v.inf)) return "d infinite";
+    const sizes = values.filter((v) => v.low !== undefined).map((v) => Math.max(Math.abs(v.low), Math.abs(v.high)));
+    if (!sizes.length) return "";
+    const most = Math.max(...sizes);
+    return most ? `|d| ≤ ${short(most)}` : "d = 0";
+  };
   const words = (box) => {
-    const backward = box.nodes.filter((node) => node.phase === "backward");
-    const sizes = backward.flatMap((node) => node.values ?? []).filter((v) => v.low !== undefined).map((v) => Math.max(Math.abs(v.low), Math.abs(v.high)));
-    const right = backward.length ? `${backward.length} ◂ ${sizes.length ? `|d| ≤ ${short(Math.max(...sizes))}` : ""}` : "";
-    if (box.one) return [`${box.one.name ? `${box.one.name} = ` : ""}${box.one.op}`, box.one.type, right];
-    if (box.keys.length > 1) return [`lines ${box.keys[0].split(":").pop()} to ${box.keys.at(-1).split(":").pop()}`, `${box.keys.length} lines, ${box.nodes.length} operations`, right];
+    const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
     const [first] = box.nodes;
-    if (first.phase === "input") return [first.name, first.type, right];
+    const backward = first.phase === "input" ? [] : box.nodes.filter((node) => node.phase === "backward");
+    const right = [magnitude(backward, box), backward.length ? count(backward.length, "operation") : ""];
+    if (box.one && first.phase !== "input") return [`${box.one.name ? `${box.one.name} = ` : ""}${box.one.op}`, box.one.type, ...right];
+    if (box.keys.length > 1 && first.phase === "input") {
+      const names = new Set(box.keys.map(rootOf));
+      return [names.size === 1 ? [...names][0] : `${[...names][0]} to ${[...names].at(-1)}`, count(box.keys.length, "array"), ...right];
+    }
+    if (box.keys.length > 1) return [`lines ${box.keys[0].split(":").pop()} to ${box.keys.at(-1).split(":").pop()}`, `${box.keys.length} lines, ${count(box.nodes.length - backward.length, "operation")}`, ...right];
+    if (first.phase === "input") return [first.name, first.type, ...right];
     const forward = box.nodes.filter((node) => node.phase === "forward").length;
     const trips = Math.max(...(box.head || heldBy.has(box.keys[0]) ? box.nodes.map((node) => (node.within === null ? 0 : node.trips ?? 0)) : [0]));
-    return [`${box.keys[0].split(":").pop()}: ${(textOf.get(box.keys[0]) ?? "").trim()}`, `${forward} operation${forward === 1 ? "" : "s"}${trips > 1 ? `, up to ${trips} times` : ""}`, right];
+    return [`${box.keys[0].split(":").pop()}: ${(textOf.get(box.keys[0]) ?? "").trim()}`, `${count(forward, "operation")}${trips > 1 ? `, up to ${trips} times` : ""}`, ...right];
   };
   const picture = draw("svg");
   const stage = draw("g");
-  picture.append(stage);
-  at("graph").append(data.nodes.length ? picture : saying("There is none: the function runs eagerly."));
+  picture.append(draw("defs", {}, draw("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 8, markerHeight: 8, orient: "auto" }, draw("path", { class: "arrow", d: "M0,1L10,5L0,9z" }))), stage);
+  at("graph").append(picture);
+  if (!data.nodes.length) {
+    for (const part of at("drawn").children) part.hidden = part.id !== "h-graph";
+    at("drawn").append(saying("There is none: the function runs eagerly."));
+  }
   const zooming = zoom().scaleExtent([0.05, 4]).on("zoom", (event) => stage.setAttribute("transform", event.transform));
+  zooming.filter((event) => !event.button && (event.type !== "wheel" || event.ctrlKey || at("graph").matches(":focus-within"))); // else it scrolls the page
+  at("graph").addEventListener("pointerleave", back);
   select(picture).call(zooming).on("dblclick.zoom", null);
   let extent = { width: 1, height: 1 };
-  const fit = () => {
+  const LEGIBLE = 0.8; // below it the letters are too small to read
+  const showing = (k, x, y) => zooming.transform(select(picture), zoomIdentity.translate(x, y).scale(k));
+  const fit = (least = 0, box = null) => { // all of it, or, where that is too small to read, the surroundings of a box
     if (!(extent.width > 0)) return; // no box
     const { width, height } = at("graph").getBoundingClientRect();
     const k = Math.min(1.2, width / (extent.width + 40), height / (extent.height + 40));
-    zooming.transform(select(picture), zoomIdentity.translate((width - k * extent.width) / 2, Math.max(10, (height - k * extent.height) / 2)).scale(k));
+    if (k >= least || box === null) return showing(k, (width - k * extent.width) / 2, Math.max(10, (height - k * extent.height) / 2));
+    const within = (middle, size, whole) => (k2 * whole + 20 <= size ? (size - k2 * whole) / 2 : Math.max(size - k2 * whole - 10, Math.min(10, size / 2 - k2 * middle)));
+    const k2 = least;
+    showing(k2, within(box.x, width, extent.width), within(box.y, height, extent.height));
   };
   const render = (focus) => {
     const shown = boxes();
@@ -263,8 +311,9 @@
     const g = new dagre.graphlib.Graph().setGraph({ rankdir: "TB", nodesep: 24, ranksep: 34 }).setDefaultEdgeLabel(() => ({}));
     for (const box of shown) {
       box.words = words(box).map((text, k) => clip(text, k ? 34 : 44));
-      box.left = Math.max(90, 7.4 * Math.max(box.words[0].length, box.words[1].length) + 18);
-      box.right = box.words[2] ? 7.4 * box.words[2].length + 18 : 0;
+      const [above, below, ...right] = box.words.map((text) => text.length);
+      box.left = Math.max(90, 7.4 * Math.max(above, below) + 18);
+      box.right = Math.max(...right) ? 7.4 * Math.max(...right) + 18 : 0;
       g.setNode(box.name, { width: box.left + box.right, height: 42 });
     }
     for (const node of data.nodes) {
@@ -276,17 +325,17 @@
     stage.replaceChildren();
     for (const edge of g.edges()) {
       const points = g.edge(edge).points.map((p) => `${p.x.toFixed(1)},${p.y.toFixed(1)}`);
-      stage.append(draw("path", { class: "edge", d: `M${points.join("L")}` }));
+      stage.append(draw("path", { class: "edge", d: `M${points.join("L")}`, "marker-end": "url(#arrow)" }));
     }
     let focused = null;
     for (const box of shown) {
       const { x, y, width, height } = g.node(box.name);
       const bad = box.keys.some((key) => flagged.has(key));
-      const element = draw("g", { class: `box${bad ? " flagged" : ""}`, transform: `translate(${x - width / 2},${y - height / 2})`, tabindex: "0", role: "button", "data-keys": box.keys.join(" "),
+      const element = draw("g", { class: `box${bad ? " flagged" : ""}`, transform: `translate(${x - width / 2},${y - height / 2})`, tabindex: "0", role: "button", "data-keys": box.keys.join(" "), "data-key": box.keys[0],
         "aria-expanded": String(Boolean(box.parent)) });
       const text = (left, top, words) => { const made = draw("text", { x: left, y: top }); made.textContent = words; return made; };
       element.append(draw("rect", { class: "half-forward", width: box.left, height, rx: 4 }));
-      if (box.right) element.append(draw("rect", { class: "half-backward", x: box.left, width: box.right, height, rx: 4 }), text(box.left + 8, 25, box.words[2]));
+      if (box.right) element.append(draw("rect", { class: "half-backward", x: box.left, width: box.right, height, rx: 4 }), text(box.left + 8, 17, box.words[2]), text(box.left + 8, 33, box.words[3]));
       element.append(text(8, 17, box.words[0]), text(8, 33, box.words[1]));
       const act = () => openGroup(box.parent ?? box.name);
       element.addEventListener("click", act);
@@ -295,44 +344,55 @@
         event.preventDefault();
         act();
       });
-      const own = () => { light(box.keys[0]); intoView("source", box.keys[0]); intoView("generated", box.keys[0]); };
+      const own = () => { chosen = element; light(box.keys[0]); intoView("source", box.keys[0]); intoView("generated", box.keys[0]); };
       element.addEventListener("pointerover", () => light(box.keys[0]));
       element.addEventListener("focus", own);
       if (focused === null && focus !== undefined && (box.name === focus || box.parent === focus)) focused = element;
       stage.append(element);
     }
-    fit();
+    const seen = shown.find((box) => box.name === focus || box.parent === focus) ?? shown[0];
+    fit(LEGIBLE, seen ? g.node(seen.name) : null);
     if (focused) focused.focus({ preventScroll: true });
   };
   at("bigger").addEventListener("click", () => zooming.scaleBy(select(picture), 1.3));
   at("closer").addEventListener("click", () => zooming.scaleBy(select(picture), 1 / 1.3));
-  at("whole").addEventListener("click", fit);
+  at("whole").addEventListener("click", () => fit());
   at("fold").addEventListener("click", () => { opened = new Set(); render(); });
   render();
 
   // --- tables ---------------------------------------------------------------------------------------
   const comparison = data.comparison;
-  at("verdict").textContent = comparison === null ? "Not compared." : comparison.ok ? "Eager, compiled and finite differences agree." : "They disagree: see the table.";
+  const healthy = !data.flags.length && ![...flagged].some(Boolean);
+  at("flagged").hidden = healthy;
+  const shown = (column) => comparison.values.some((row) => row[column] !== "-");
+  const ways = comparison && ["Eager", ...(shown(3) ? ["compiled"] : []), ...(shown(4) ? ["native"] : [])].join(", ");
+  at("verdict").textContent = (comparison === null ? "Not compared." : `${ways} and finite differences ${comparison.ok ? "agree." : "disagree: see the table."}`)
+    + (healthy && comparison !== null ? " Every gradient is finite, and none is zero throughout." : "");
   if (comparison && !comparison.ok) at("verdict").className = "flag";
   if (comparison) {
     at("compare").append(table("Gradients by argument", ["argument", "type", "compiled − eager", "relative", "bits", "eager − finite differences", "relative", "agree"], comparison.rows, [2, 3, 5, 6]));
     at("compare").append(
-      table("Gradients: a number as it is, of an array the length of the vector", ["argument", "type", "eager", "compiled", "native", "finite differences", "taken"], comparison.values, [2, 3, 4, 5]),
+      table("Gradients: a number as it is, of an array its norm", ["argument", "type", "eager", "compiled", "native", "finite differences", "taken"], comparison.values, [2, 3, 4, 5]),
       table("One gradient", ["way", "time", "peak of memory"], comparison.ways.map(([way, time, size]) => [way, seconds(time), size === null ? "not measured" : bytes(size)]), [1, 2]));
-    for (const line of comparison.footer) at("compare").append(make("p", {}, line));
+    for (const line of comparison.remarks) at("compare").append(make("p", {}, line));
   }
   for (const note of data.notes) at("compare").append(make("p", {}, note));
-  if (!data.flags.length && ![...flagged].some(Boolean)) at("flags").append(make("p", {}, "Nothing: every gradient is finite and none is zero throughout."));
   for (const flag of data.flags) at("flags").append(make("p", {}, make("span", { class: "flag" }, flag.text), flag.key ? ` (line ${flag.key.split(":").pop()})` : "", flag.advice ? ` ${flag.advice}` : ""));
   for (const key of flagged) if (key && !data.flags.some((flag) => flag.key === key))
     at("flags").append(make("p", {}, make("span", { class: "flag" }, "NaN or infinite values"), ` at line ${key.split(":").pop()}: `, make("code", {}, (textOf.get(key) ?? "").trim())));
   const lines = [...nodesOf].filter(([key]) => textOf.has(key)).map(([key, nodes]) => {
-    const sum = (phase, what) => nodes.filter((node) => node.phase === phase && node[what] !== undefined).reduce((total, node) => total + node[what], 0);
+    const sum = (phase, what) => {
+      const its = nodes.filter((node) => node.phase === phase && node[what] !== undefined);
+      return its.length ? its.reduce((total, node) => total + node[what], 0) : null;
+    };
     return { key, times: [sum("forward", "seconds"), sum("backward", "seconds")], bytes: [sum("forward", "bytes"), sum("backward", "bytes")] };
   }).sort((a, b) => b.times[0] + b.times[1] - a.times[0] - a.times[1]);
-  if (lines.length) at("lines").append(table("Operation by operation, unfused: the least of a few runs, and the bytes of all results; in a loop those of all trips", ["line", "source", "time forward", "time backward", "bytes forward", "bytes backward"],
-    lines.map((one) => [one.key.split(":").pop(), make("code", {}, clip(textOf.get(one.key).trim(), 70)), ...one.times.map(seconds), ...one.bytes.map(bytes)]), [0, 2, 3, 4, 5]));
+  const ofLines = (caption, some) => table(caption, ["line", "source", "time forward", "time backward", "bytes forward", "bytes backward"],
+    some.map((one) => [one.key.split(":").pop(), make("code", {}, clip(textOf.get(one.key).trim(), 70)), ...one.times.map(seconds), ...one.bytes.map(bytes)]), [0, 2, 3, 4, 5]);
+  const MOST_LINES = 25;
+  if (lines.length) at("lines").append(saying("Operation by operation, unfused: the least of a few runs, and the bytes of all results; in a loop those of all trips."), ofLines("The slowest first", lines.slice(0, MOST_LINES)));
   else at("lines").append(make("p", {}, "Not known: the function runs eagerly."));
+  if (lines.length > MOST_LINES) at("lines").append(make("details", {}, make("summary", {}, `${lines.length - MOST_LINES} more lines`), ofLines("The others", lines.slice(MOST_LINES))));
   at("assumed").textContent = data.assumed || "It is not compiled.";
 
   at("theme").addEventListener("click", () => {

@@ -9,7 +9,7 @@ import numpy as np
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.rules.support import happens
 from ...runtime.rules.tables import rows
-from ...tracer.modes.thread_state import no_grad
+from ...tracer.core.thread_state import no_grad
 from .shared import arrays, constant, counted, drawn, taken
 
 __all__ = ["embedding", "embedding_bag"]

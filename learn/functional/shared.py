@@ -14,12 +14,12 @@ from ...runtime.arrays import is_cupys
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.registry import require
 from ...runtime.rules.support import literal
+from ...tracer.core import listening
 from ...tracer.core.count import axis_among
 from ...tracer.core.dispatch import apply
 from ...tracer.core.graph import Node
 from ...tracer.core.tensor_base import Operand
-from ...tracer.modes import listening
-from ...tracer.modes.thread_state import LOCAL, capturing
+from ...tracer.core.thread_state import LOCAL, capturing
 
 Lengths = int | Sequence[int]
 P = ParamSpec("P")

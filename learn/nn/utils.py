@@ -9,7 +9,7 @@ import numpy as np
 
 from ...runtime.errors import AutogradError
 from ...tracer import Tensor, tensor
-from ...tracer.modes.thread_state import no_grad
+from ...tracer.core.thread_state import no_grad
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_"]
 

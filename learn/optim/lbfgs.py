@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tracer.modes.thread_state import enable_grad, no_grad
+from ...tracer.core.thread_state import enable_grad, no_grad
 from .optimizer import Optimizer, in_place, not_negative
 
 __all__ = ["LBFGS"]

@@ -137,6 +137,8 @@ class MultiplicativeLR(LRScheduler):
 class StepLR(LRScheduler):
     """Multiply the learning rate by `gamma` every `step_size` epochs.
 
+    Raises ValueError unless these are one or more.
+
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.StepLR(gs.optim.SGD(lr=1.0), step_size=1, gamma=0.5)
     >>> schedule.step()
@@ -148,6 +150,8 @@ class StepLR(LRScheduler):
     gamma: float
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        if step_size <= 0:
+            raise ValueError(f"Expected positive integer step_size, but got {step_size}")
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
@@ -238,12 +242,14 @@ class LinearLR(LRScheduler):
 
     def rate(self, lr: Any, base: Any, epoch: int, group: int) -> Any:
         """By the quotient of the factors now and before."""
+        if epoch == 0:
+            return lr * self.start_factor
         if epoch > self.total_iters:
             return lr
         now, before = (
             self.start_factor + (self.end_factor - self.start_factor) * e / self.total_iters for e in (epoch, epoch - 1)
         )
-        return lr * (now if epoch == 0 else now / before)
+        return lr * (now / before)
 
 
 class PolynomialLR(LRScheduler):
@@ -294,6 +300,8 @@ class ExponentialLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """Go down to `eta_min` in `T_max` epochs along half a cosine, and up again (Loshchilov and Hutter, arXiv:1608.03983).
 
+    Raises ValueError unless these are one or more.
+
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.CosineAnnealingLR(gs.optim.SGD(lr=1.0), T_max=2)
     >>> schedule.step()
@@ -306,6 +314,8 @@ class CosineAnnealingLR(LRScheduler):
     eta_min: float
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        if T_max <= 0:
+            raise ValueError(f"Expected positive integer T_max, but got {T_max}")
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
@@ -436,8 +446,8 @@ class CyclicLR(LRScheduler):
 
     `step()` comes after each batch. The height of a cycle stays ("triangular"), is halved each time ("triangular2"), or is
     `gamma**steps` of what it was ("exp_range"); or `scale_fn` says what it is times, of the number of the cycle, or of the
-    step with `scale_mode="iterations"`. Raises ValueError for another mode, and for `cycle_momentum` where there is no
-    momentum.
+    step with `scale_mode="iterations"`. Raises ValueError for another mode, for no step up, and for `cycle_momentum` where there
+    is no momentum.
 
     >>> import gradscribe as gs
     >>> schedule = gs.optim.lr_scheduler.CyclicLR(gs.optim.SGD(momentum=0.9), base_lr=0.5, max_lr=1.5, step_size_up=2)
@@ -465,6 +475,8 @@ class CyclicLR(LRScheduler):
         scale_mode: str = "cycle", cycle_momentum: bool = True, base_momentum: Any = 0.8, max_momentum: Any = 0.9,
         last_epoch: int = -1,
     ) -> None:  # fmt: skip
+        if step_size_up <= 0:
+            raise ValueError(f"Expected positive integer step_size_up, but got {step_size_up}")
         base_lrs = _for_each(optimizer, base_lr, "base_lr")
         self.max_lrs = _for_each(optimizer, max_lr, "max_lr")
         down = step_size_up if step_size_down is None else step_size_down

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime import unpatched
+from ...runtime.arrays import computing_with, is_array, library_of_arrays
 from ...tracer import Tensor, tensor
 from ...tracer.autograd.profiler import record_function
+from ...tracer.core.thread_state import enable_grad, no_grad, refuse
 from ...tracer.memory import eager_writes
-from ...tracer.modes.thread_state import enable_grad, no_grad, refuse
 from ...transforms.user_code.scope import ABSENT, IN_PLACE, watched
 from .updates import Updates, started
 
@@ -209,7 +211,7 @@ class Optimizer(Updates):
 
 
 def _as_groups(params: Any) -> list[dict[str, Any]]:
-    if isinstance(params, (Tensor, np.ndarray)):
+    if isinstance(params, Tensor) or is_array(params):
         raise TypeError(
             "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
             f"{type(params).__name__}: put it into a list"
@@ -236,6 +238,22 @@ def _loaded(p: Any, state: dict[str, Any], numbers: set[str]) -> dict[str, Any]:
     def copied(name: str, v: Any) -> Any:
         if name in numbers:
             return float(v)
-        return copy.deepcopy(v) if isinstance(v, (int, list, dict)) else tensor(np.asarray(v).astype(dtype, order="C"))
+        if isinstance(v, (int, list, dict)):
+            return copy.deepcopy(v) if library_of_arrays(p._value) is None else placed(v)
+        return tensor(beside(v).astype(dtype, order="C"))
+
+    def beside(v: Any) -> Any:
+        """The numbers of an array, where the parameter lies."""
+        with computing_with(library_of_arrays(p._value)):
+            return unpatched.np.asarray(v._value if isinstance(v, Tensor) else v)
+
+    def placed(v: Any) -> Any:
+        if isinstance(v, (list, tuple)):
+            return type(v)([placed(one) for one in v])
+        if isinstance(v, dict):
+            return {key: placed(one) for key, one in v.items()}
+        if isinstance(v, Tensor):
+            return tensor(beside(v))
+        return beside(v).copy() if is_array(v) else copy.deepcopy(v)
 
     return {name: copied(name, v) for name, v in state.items() if v is not None}

@@ -15,7 +15,8 @@ from ..unpatched import np
 from .graph import Call, Graph, Type, Value, interpret, map_values, type_of
 
 __all__ = [
-    "AND", "COND", "NOT", "OR", "ROWS", "SCAN", "STACK", "Branch", "Function", "Loop", "all_calls", "cond", "copied",
+    "AND", "COND", "ITEMS", "LISTED", "NOT", "OR", "PARTS", "ROWS", "SCAN", "STACK", "STACK_OPS",
+    "Branch", "Function", "Loop", "all_calls", "cond", "copied",
     "element_type", "function_of", "graphs_in", "has_effects", "interpret_all", "is_effect", "is_region", "regions_of",
     "scan", "stack_value", "with_regions",
 ]  # fmt: skip
@@ -150,6 +151,11 @@ def rows(xs: list[Any], axis: int = 0) -> Any:
     return np.stack(xs, axis)
 
 
+def listed(items: tuple[Any, ...]) -> list[Any]:
+    """The items as a list, for a loop to walk."""
+    return list(items)
+
+
 # Not in the table: nobody calls these, and how loops are differentiated is the transforms' business.
 SCAN = Op(scan, "loop, carry, xs=(), inv=(), n=None", Kind.loop, path="scan", n_out=None, may_raise=True, types=UNKNOWN)
 COND = Op(cond, "branch, pred, ins=()", Kind.loop, path="cond", n_out=None, may_raise=True, types=UNKNOWN)
@@ -159,6 +165,9 @@ ROWS = Op(
     rows, "xs, axis=0", Kind.opaque, path="np.stack", may_raise=True, memory=NEW, types=UNKNOWN, vjps={"xs": None}
 )
 ITEMS = Op(list, "x", Kind.opaque, path="list", types=UNKNOWN, vjps={"x": None})
+LISTED = Op(listed, "items", Kind.opaque, path="listed", types=UNKNOWN, vjps={"items": None})
+PARTS = Op(tuple, "xs", Kind.opaque, path="tuple", n_out=None, types=UNKNOWN, vjps={"xs": None})
+STACK_OPS = (ROWS, ITEMS, LISTED, PARTS)  # which make a list of others, or others of a list
 NOT = Op(operator.not_, "x", Kind.opaque, path="not", vjps={"x": None})
 
 

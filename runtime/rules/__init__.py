@@ -11,21 +11,24 @@ __all__ = ["casts", "control", "creation", "elementwise", "indexing", "linalg", 
 _LATE = {  # rules that wait for the first function that is not known yet, by the module that has to be there for them
     "numpy": (
         "decompositions", "eigen", "least_squares", "norms", "matrix_forms", "polynomials", "quantiles", "differences",
-        "convolution", "counting", "histograms", "assembling", "compositions", "python_math", "windows",
+        "convolution", "counting", "histograms", "assembling", "compositions", "python_math", "windows", "emath",
     ),
     "statistics": ("python_statistics",),
     "scipy.special": (
         "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
         "special_noncentral",
     ),
-    "numpy.fft": ("fft",),
+    "numpy.fft": ("fft",), "numpy.polynomial": ("quadrature_nodes",),
     "scipy.fft": ("scipy_fft",),
-    "scipy.linalg": ("scipy_linalg", "scipy_matrices"), "scipy.signal": ("scipy_signal", "scipy_filters", "scipy_windows"),
-    "scipy.stats": ("distributions", "distribution_families", "distribution_functions", "scipy_statistics"),
+    "scipy.linalg": ("scipy_linalg", "scipy_matrices"),
+    "scipy.signal": ("scipy_signal", "scipy_filters", "scipy_windows", "scipy_spectra"),
+    "scipy.stats": (
+        "distributions", "distribution_families", "distribution_functions", "distribution_moments", "scipy_statistics",
+    ),
     "scipy.integrate": ("scipy_integrate",), "scipy.ndimage": ("scipy_ndimage", "scipy_resampling"),
     "scipy.spatial.distance": ("scipy_distance",),
-    "scipy.interpolate": ("scipy_interpolate",), "scipy.optimize": ("scipy_optimize",),
-    "scipy.sparse": ("row_products", "scipy_sparse", "scipy_iterations"),
+    "scipy.interpolate": ("scipy_interpolate", "scipy_splines"), "scipy.optimize": ("scipy_optimize",),
+    "scipy.sparse": ("row_products", "scipy_sparse", "scipy_sparse_forms", "scipy_iterations"),
 }  # fmt: skip
 
 

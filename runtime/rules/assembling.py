@@ -14,7 +14,7 @@ from ..unpatched import np
 from .elementwise import astype
 from .indexing import index_set, place
 from .shaping import along
-from .support import happens, listed, literal
+from .support import decided, happens, listed, literal
 
 _NONE = np._NoValue
 
@@ -51,6 +51,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     if axis is None:
         arr, axis = np.ravel(arr) if np.ndim(arr) != 1 else arr, 0
     axis, n = range(np.ndim(arr))[axis], np.shape(arr)[axis]
+    obj = decided(obj)
     np.insert(np.arange(int(n)), obj, 0)  # NumPy's own errors
     if np.ndim(arr) == 1 and not isinstance(obj, slice) and (joined := _joined(arr, obj, values, int(n))) is not None:
         return joined

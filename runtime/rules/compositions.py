@@ -26,6 +26,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         mean = np.mean(a, axis=axis, **_kept(keepdims))
         total: Any = np.full_like(mean, np.size(a) / np.size(mean)) if returned else None
     else:
+        weights = listed(weights, a)
         if np.shape(weights) != np.shape(a):
             weights = _along(weights, np.shape(a), axis)
         exact = np.result_type(_dtype(a), _dtype(weights), *(["f8"] if _dtype(a).kind in "biu" else []))
@@ -201,7 +202,7 @@ def block(arrays: Any) -> Any:
             return functools.reduce(lambda inner, _: [inner], range(ndim), tree)
         return np.reshape(tree, (*(1,) * (ndim - np.ndim(tree)), *np.shape(tree)))
 
-    return joined(arrays, levels)
+    return joined(arrays, levels) if levels else np.copy(joined(arrays, levels))
 
 
 @composed(np.ediff1d)

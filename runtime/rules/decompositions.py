@@ -79,12 +79,15 @@ op(np.linalg.cholesky, "x, *, upper=False", opaque, may_raise=True, memory=NEW, 
 rule(np.linalg.cholesky, x=lambda g, out, upper: cholesky_back(
     *((adjoint(conj(g)), adjoint(out)) if upper else (conj(g), out))
 ))  # fmt: skip
-takes_hermitian(np.linalg.cholesky)
+takes_hermitian(np.linalg.cholesky, upper=lambda x, *, upper=False: bool(upper))
 
 
 def cholesky_back(g: Any, low: Any) -> Any:
     """Murray's derivative of `low @ low.H`, by two triangular solves."""
     half = np.tril(adjoint(low) @ g / 2)
+    by_lapack = _by_scipy("solve_cholesky") if np.ndim(low) == 2 and low.dtype == np.float64 and PLACE.module is None else None
+    if by_lapack is not None and low.shape[0] > 0:
+        return by_lapack(low, adjoint(by_lapack(low, half + adjoint(np.tril(half, -1)))))
     left = solved(low, half + adjoint(np.tril(half, -1)), True)
     full = solved(low, adjoint(left), True)
     return conj(full + adjoint(full)) / 2 if low.dtype.kind == "c" else full  # a real one is symmetric by now
@@ -92,29 +95,34 @@ def cholesky_back(g: Any, low: Any) -> Any:
 
 def solved(factor: Any, y: Any, lower: bool) -> Any:
     """The solution of `adjoint(low) @ x = y`, or of `upper @ x = y`: by SciPy where it is, in a third of the time."""
-    by_scipy = _triangular() if np.ndim(factor) == np.ndim(y) == 2 and PLACE.module is None else None
+    by_scipy = _by_scipy("solve_factor") if np.ndim(factor) == np.ndim(y) == 2 and PLACE.module is None else None
     if by_scipy is None:
         return np.linalg.solve(adjoint(factor) if lower else factor, y)
     return by_scipy(factor, y, (2 if factor.dtype.kind == "c" else 1) if lower else 0, lower)
 
 
 @functools.cache
-def _triangular() -> Any:
+def _by_scipy(name: str) -> Any:
+    """Return a solver of triangular systems that stands on SciPy; None where that is not."""
     try:
-        from .scipy_linalg import solve_factor  # stands on SciPy
+        from . import scipy_linalg
     except ImportError:
         return None
-    return solve_factor
+    return getattr(scipy_linalg, name)
+
+
+def _reads_upper(x: Any, UPLO: str = "L") -> bool:
+    return UPLO.upper() == "U"
 
 
 op(np.linalg.eigh, "x, UPLO='L'", opaque, n_out=2, may_raise=True, memory=NEW, types=LENGTHS)
 rule(np.linalg.eigh, x=lambda g, out: eigh_back(g[0], g[1], out[0], out[1]))
-takes_hermitian(np.linalg.eigh)
+takes_hermitian(np.linalg.eigh, upper=_reads_upper)
 singular_at(np.linalg.eigh, x=lambda g, out: crowded(out[0], g[0], g[1]) | feels_phase((g[1], out[1], -2)))
 
 op(np.linalg.eigvalsh, "x, UPLO='L'", opaque, may_raise=True, memory=NEW, types=LENGTHS)
 rule(np.linalg.eigvalsh, x=lambda g, x, UPLO: eigh_back(g, None, None, np.linalg.eigh(x, UPLO)[1]))
-takes_hermitian(np.linalg.eigvalsh)
+takes_hermitian(np.linalg.eigvalsh, upper=_reads_upper)
 singular_at(np.linalg.eigvalsh, x=lambda g, out: crowded(out, g, None))
 
 

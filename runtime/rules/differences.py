@@ -7,10 +7,11 @@ from typing import Any
 from ..batching import BatchedCall, alone, lifted, shifted
 from ..memory import MAY, NEW, Memory
 from ..ops import Kind
-from ..registry import batching, jumps, op, primitive, rule, singular_at
+from ..registry import batching, forms, jumps, op, primitive, rule, singular_at
 from ..unpatched import np
 from .indexing import scatter
 from .shaping import along
+from .support import literal
 
 linear, opaque = Kind.linear, Kind.opaque
 
@@ -132,7 +133,26 @@ rule(
     x=lambda g, x, xp, fp: np.where((x >= xp[0]) & (x < xp[-1]), g * slope(segment(x, xp), xp, fp), 0),
     xp=lambda g, x, xp, fp: uninterp_xp(g, x, xp, fp),
     fp=lambda g, x, xp, fp_shape, fp_dtype, left, right: uninterp(g, x, xp, left, right, fp_shape, fp_dtype),
+    left=lambda g, x, xp: np.sum(np.where(np.less(x, xp[0]), g, 0)),
+    right=lambda g, x, xp: np.sum(np.where(np.greater(x, xp[-1]), g, 0)),
 )
+
+
+@forms(np.interp)
+def interp_around(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """With `period=`, the table of one turn, put in order, with its ends beside it."""
+    if period is None:
+        return NotImplemented
+    if period == 0:
+        raise ValueError("period must be a non-zero value")
+    period = abs(period)
+    xp, fp = np.remainder(literal(xp, x, fp), period), literal(fp, x, xp)
+    order = np.argsort(xp)
+    xp, fp = xp[order], fp[order]
+    xp, fp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period]), np.concatenate([fp[-1:], fp, fp[:1]])
+    return np.interp(np.remainder(literal(x, xp, fp), period), xp, fp)
+
+
 singular_at(np.interp, x=lambda x, xp: (x == entry(xp, segment(x, xp))) | (x == entry(xp, segment(x, xp) + 1)))
 jumps(lambda x, xp: np.greater_equal(x, xp[0]) + 1 * np.greater(x, xp[-1]), np.interp)  # to `left` and `right`
 batching(np.interp)(alone)  # each point by itself, where all examples share the table

@@ -16,18 +16,13 @@ from ..errors import NoRuleError
 from ..registry import composed
 from ..unpatched import np
 from .distributions import INF  # whose formulas come first, and stay
+from .support import chosen
 
 # What computes their densities is compiled code, or takes one number after the other.
 _OUT_OF_SIGHT = {
     "dpareto_lognorm", "genhyperbolic", "geninvgauss", "irwinhall", "kappa4", "ksone", "kstwo", "kstwobign", "landau",
     "levy_stable", "ncf", "nct", "ncx2", "studentized_range",
 }  # fmt: skip
-
-
-def _where(condition: Any, a: Any, b: Any) -> Any:
-    """Return `np.where`; of numbers a number, which a capture takes for a constant."""
-    found = np.where(condition, a, b)
-    return found[()] if np.ndim(found) == 0 else found
 
 
 def _genhalflogistic(z: Any, c: Any) -> Any:
@@ -38,26 +33,39 @@ def _genhalflogistic(z: Any, c: Any) -> Any:
 def _pearson3(z: Any, skew: Any) -> Any:
     """A gamma distribution, shifted; of no skew to speak of the normal one."""
     bent = np.abs(skew) >= 1.6e-5
-    beta = 2 / _where(bent, skew, 1.0)
+    beta = 2 / chosen(bent, skew, 1.0)
     shifted = beta * (z + beta)
     inside = shifted > 0
-    safe, alpha = _where(inside, shifted, 1.0), beta**2
+    safe, alpha = chosen(inside, shifted, 1.0), beta**2
     density = np.abs(beta) * np.exp(special.xlogy(alpha - 1, safe) - safe - special.gammaln(alpha))
     normal = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
-    return _where(bent, _where(inside, density, 0.0), normal)
+    return chosen(bent, chosen(inside, density, 0.0), normal)
 
 
 def _trapezoid(z: Any, c: Any, d: Any) -> Any:
     height = 2 / (d - c + 1)
-    rising = z / _where(c > 0, c, 1.0)
-    falling = (1 - z) / _where(d < 1, 1 - d, 1.0)
-    return height * _where(z < c, rising, _where(z > d, falling, 1.0))
+    rising = z / chosen(c > 0, c, 1.0)
+    falling = (1 - z) / chosen(d < 1, 1 - d, 1.0)
+    return height * chosen(z < c, rising, chosen(z > d, falling, 1.0))
 
 
 def _triang(z: Any, c: Any) -> Any:
-    rising = z / _where(c > 0, c, 1.0)
-    falling = (1 - z) / _where(c < 1, 1 - c, 1.0)
-    return 2 * _where((z < c) | (c == 1), rising, falling)
+    rising = z / chosen(c > 0, c, 1.0)
+    falling = (1 - z) / chosen(c < 1, 1 - c, 1.0)
+    return 2 * chosen((z < c) | (c == 1), rising, falling)
+
+
+def log_mass(a: Any, b: Any) -> Any:
+    """The logarithm of the normal distribution's mass between two bounds, by the tail in which it has all digits."""
+    flipped = a > 0
+    low, high = chosen(flipped, -b, a), chosen(flipped, -a, b)
+    return log_below(high) + np.log1p(-np.exp(np.minimum(log_below(low) - log_below(high), -1e-300)))
+
+
+def log_below(z: Any) -> Any:
+    """`special.log_ndtr`, with a derivative of 0 at the infinities."""
+    there = np.isfinite(z)
+    return chosen(there, special.log_ndtr(chosen(there, z, 0.0)), chosen(z > 0, 0.0, -1e300))
 
 
 def _truncpareto(z: Any, b: Any, c: Any) -> Any:
@@ -71,20 +79,36 @@ def _tukeylambda(z: Any, lam: Any) -> Any:
 
 # Densities as SciPy's documentation of the family states them, where its code is not seen through.
 _FORMULAS: dict[str, Callable[..., Any]] = {
-    "genhalflogistic": _genhalflogistic, "pearson3": _pearson3, "trapezoid": _trapezoid, "triang": _triang,
-    "truncpareto": _truncpareto, "tukeylambda": _tukeylambda,
+    "genhalflogistic": _genhalflogistic, "pearson3": _pearson3,
+    "skewnorm": lambda z, a: 2 * np.exp(-(z**2) / 2) * special.ndtr(a * z) / math.sqrt(2 * math.pi),
+    "trapezoid": _trapezoid, "triang": _triang,
+    "truncnorm": lambda z, a, b: np.exp(-(z**2) / 2 - log_mass(a, b)) / math.sqrt(2 * math.pi), "truncpareto": _truncpareto,
+    "tukeylambda": _tukeylambda,
 }  # fmt: skip
+_LOGARITHMS: dict[str, Callable[..., Any]] = {
+    "skewnorm": lambda z, a: -(z**2) / 2 + special.log_ndtr(a * z) - math.log(math.pi / 2) / 2,
+    "truncnorm": lambda z, a, b: -(z**2) / 2 - log_mass(a, b) - math.log(2 * math.pi) / 2,
+}
 
 
 _SUPPORTS: dict[str, Callable[..., Any]] = {
-    "genpareto": lambda c: (0.0, _where(c < 0, -1 / _where(c < 0, c, -1.0), INF)),
+    "genpareto": lambda c: (0.0, chosen(c < 0, -1 / chosen(c < 0, c, -1.0), INF)),
+    "tukeylambda": lambda lam: tuple([chosen(lam > 0, side / chosen(lam > 0, lam, 1.0), side * INF) for side in (-1.0, 1.0)]),
 }
+
+
+def support_of(family: Any, shapes: Any) -> tuple[Any, Any]:
+    """Return the ends of the support of the standard member of a family."""
+    found: tuple[Any, Any] = _SUPPORTS.get(family.name, family._get_support)(*shapes)
+    return found
 
 
 def _formula(family: Any, logarithm: bool) -> Callable[..., Any]:
     """Return the density of the standard member of a family, or its logarithm, from what the family defines itself."""
     if family.name in _FORMULAS:
         density = _FORMULAS[family.name]
+        if logarithm and family.name in _LOGARITHMS:
+            return _LOGARITHMS[family.name]
         return (lambda z, *shapes: np.log(density(z, *shapes))) if logarithm else density
     defined = [name for name in ("_pdf", "_logpdf") if _defines(family, name)]
     if family.name in _OUT_OF_SIGHT or not defined:
@@ -106,8 +130,14 @@ def _defines(family: Any, name: str) -> bool:
     return getattr(type(family), name, None) is not getattr(stats.rv_continuous, name, None)
 
 
+def between(z: Any, low: Any, high: Any) -> Any:
+    """Return whether points lie within bounds, by functions: an operator of a NumPy scalar hands a Tensor an array of its own."""
+    return np.logical_and(np.greater_equal(z, low), np.less_equal(z, high))
+
+
 def _is_valid(family: Any, shapes: tuple[Any, ...]) -> Any:
     """Whether the shapes are such that the family has: True where nothing is asked of them."""
+    shapes = tuple([float(s) if isinstance(s, np.floating) else s for s in shapes])
     if _defines(family, "_argcheck"):
         return family._argcheck(*shapes)
     found: Any = True
@@ -123,8 +153,8 @@ def _between(low: Any, high: Any) -> Any:
             return (low + high) / 2
         return low + 1.0 if low > -INF else high - 1.0
     left, right = np.isfinite(low), np.isfinite(high)
-    a, b = _where(left, low, 0.0), _where(right, high, 0.0)
-    return _where(left & right, (a + b) / 2, _where(left, a + 1.0, _where(right, b - 1.0, 0.0)))
+    a, b = chosen(left, low, 0.0), chosen(right, high, 0.0)
+    return chosen(left & right, (a + b) / 2, chosen(left, a + 1.0, chosen(right, b - 1.0, 0.0)))
 
 
 def _wide(value: Any) -> Any:
@@ -145,15 +175,15 @@ def _density(family: Any, logarithm: bool) -> Callable[..., Any]:
         formula = _formula(family, logarithm)
         shapes, scale = tuple([_wide(at[n]) for n in names[:-2]]), _wide(at["scale"])
         z = (_wide(x) - _wide(at["loc"])) / scale
-        low, high = _SUPPORTS.get(family.name, family._get_support)(*shapes)
+        low, high = support_of(family, shapes)
         whole = isinstance(low, float) and isinstance(high, float) and low == -INF and high == INF
-        inside = True if whole else (z >= low) & (z <= high)
-        found = formula(z if whole else _where(inside, z, _between(low, high)), *shapes)
+        inside = True if whole else between(z, low, high)
+        found = formula(z if whole else chosen(inside, z, _between(low, high)), *shapes)
         if not whole:
-            found = _where(inside, found, -INF if logarithm else 0.0)
+            found = chosen(inside, found, -INF if logarithm else 0.0)
         found = found - np.log(scale) if logarithm else found / scale
-        valid = _is_valid(family, shapes) & (scale > 0)
-        return _where(valid, found, np.nan)
+        valid = np.logical_and(_is_valid(family, shapes), scale > 0)
+        return chosen(valid, found, np.nan)
 
     return call
 

@@ -10,7 +10,7 @@ from scipy import special, stats
 
 from ..registry import composed
 from ..unpatched import np
-from .support import listed
+from .support import chosen, is_traced, listed
 
 HALF_LOG_TAU = math.log(2 * math.pi) / 2
 INF = math.inf
@@ -41,13 +41,13 @@ def _within(z: Any, low: Any, high: Any, inner: float, formula: Callable[[Any], 
     if low == -INF and high == INF:
         return formula(z)
     inside = z >= low if high == INF else (z >= low) & (z <= high)
-    return np.where(inside, formula(np.where(inside, z, inner)), outer)
+    return chosen(inside, formula(chosen(inside, z, inner)), outer)
 
 
 def _continuous(
     found: Any, shapes: str, logpdf: Callable[..., Any], cdf: Callable[..., Any], *, support: tuple[float, float] = (-INF, INF),
     inner: float = 0.5, sf: Callable[..., Any] | None = None, logcdf: Callable[..., Any] | None = None,
-    logsf: Callable[..., Any] | None = None, ppf: Callable[..., Any] | None = None,
+    logsf: Callable[..., Any] | None = None, ppf: Callable[..., Any] | None = None, isf: Callable[..., Any] | None = None,
 ) -> None:  # fmt: skip
     """A family of location and scale, from the formulas of its standard member: those of z, and of the shapes."""
     names = [*shapes.split(), "loc", "scale"]
@@ -68,7 +68,7 @@ def _continuous(
         def call(x: Any, *args: Any, **kwargs: Any) -> Any:
             more, loc, scale = given(args, kwargs)
             z = _standard(x, loc, scale)
-            outer = above if low == -INF or above == below else np.where(z < low, below, above)
+            outer = above if low == -INF or above == below else chosen(z < low, below, above)
             return _within(z, low, high, inner, lambda z: formula(z, *more), outer)
 
         return call
@@ -83,12 +83,15 @@ def _continuous(
     if ppf is not None:
         quantile: Callable[..., Any] = ppf
 
-        def inverse(q: Any, *args: Any, **kwargs: Any) -> Any:
-            more, loc, scale = given(args, kwargs)
-            return loc + scale * quantile(q, *more)
+        def inverse(formula: Callable[..., Any]) -> Callable[..., Any]:
+            def call(q: Any, *args: Any, **kwargs: Any) -> Any:
+                more, loc, scale = given(args, kwargs)
+                return loc + scale * formula(q, *more)
 
-        _of_arrays(found.ppf)(inverse)
-        _of_arrays(found.isf)(lambda q, *args, **kwargs: inverse(1 - q, *args, **kwargs))
+            return call
+
+        _of_arrays(found.ppf)(inverse(quantile))
+        _of_arrays(found.isf)(inverse(isf or (lambda q, *more: quantile(1 - q, *more))))
 
 
 _continuous(
@@ -100,20 +103,24 @@ _continuous(
     lambda z, df: special.gammaln((df + 1) / 2) - special.gammaln(df / 2) - np.log(df * np.pi) / 2
     - (df + 1) / 2 * np.log1p(z**2 / df),
     lambda z, df: special.stdtr(df, z), sf=lambda z, df: special.stdtr(df, -z),
+    ppf=lambda q, df: special.stdtrit(df, q), isf=lambda q, df: -special.stdtrit(df, q),
 )  # fmt: skip
 _continuous(
     stats.beta, "a b",
     lambda z, a, b: special.xlogy(a - 1, z) + special.xlog1py(b - 1, -z) - special.betaln(a, b),
     lambda z, a, b: special.betainc(a, b, z), sf=lambda z, a, b: special.betainc(b, a, 1 - z), support=(0.0, 1.0),
+    ppf=lambda q, a, b: special.betaincinv(a, b, q), isf=lambda q, a, b: special.betainccinv(a, b, q),
 )  # fmt: skip
 _continuous(
     stats.gamma, "a", lambda z, a: special.xlogy(a - 1, z) - z - special.gammaln(a), lambda z, a: special.gammainc(a, z),
     sf=lambda z, a: special.gammaincc(a, z), support=(0.0, INF),
+    ppf=lambda q, a: special.gammaincinv(a, q), isf=lambda q, a: special.gammainccinv(a, q),
 )  # fmt: skip
 _continuous(
     stats.chi2, "df",
     lambda z, df: special.xlogy(df / 2 - 1, z) - z / 2 - special.gammaln(df / 2) - df / 2 * math.log(2),
     lambda z, df: special.gammainc(df / 2, z / 2), sf=lambda z, df: special.gammaincc(df / 2, z / 2), support=(0.0, INF),
+    ppf=lambda q, df: 2 * special.gammaincinv(df / 2, q), isf=lambda q, df: 2 * special.gammainccinv(df / 2, q),
 )  # fmt: skip
 _continuous(
     stats.expon, "", lambda z: -z, lambda z: -np.expm1(-z), sf=lambda z: np.exp(-z), logsf=lambda z: -z,
@@ -148,18 +155,20 @@ def _discrete(found: Any, shapes: str, logpmf: Callable[..., Any], cdf: Callable
     def log_mass(k: Any, *args: Any, **kwargs: Any) -> Any:
         n, more, high = given(k, args, kwargs)
         inside = (n >= 0) & (n <= high) & (np.floor(n) == n)
-        return np.where(inside, logpmf(np.where(inside, n, 0)[()], *more), -INF)
+        return np.where(inside, logpmf(chosen(inside, n, 0), *more), -INF)
 
     def cumulated(k: Any, *args: Any, **kwargs: Any) -> Any:
         n, more, high = given(k, args, kwargs)
         n = np.floor(n)
         inside = (n >= 0) & (n < high)
-        return np.where(inside, cdf(np.where(inside, n, 0)[()], *more), np.where(n < 0, 0.0, 1.0))
+        return np.where(inside, cdf(chosen(inside, n, 0), *more), chosen(n < 0, 0.0, 1.0))
 
     _of_arrays(found.logpmf)(log_mass)
     _of_arrays(found.pmf)(lambda k, *args, **kwargs: np.exp(log_mass(k, *args, **kwargs)))
     _of_arrays(found.cdf)(cumulated)
     _of_arrays(found.sf)(lambda k, *args, **kwargs: 1 - cumulated(k, *args, **kwargs))
+    _of_arrays(found.logcdf)(lambda k, *args, **kwargs: np.log(cumulated(k, *args, **kwargs)))
+    _of_arrays(found.logsf)(lambda k, *args, **kwargs: np.log(1 - cumulated(k, *args, **kwargs)))
 
 
 _discrete(
@@ -181,6 +190,7 @@ _discrete(
 @composed(stats.dirichlet.logpdf)
 def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
     """Of points along the first axis; where one number is missing, it is what is left of 1."""
+    x, alpha = [listed(v, x, alpha) for v in (x, alpha)]
     if np.shape(x)[0] == np.shape(alpha)[0] - 1:
         x = np.concatenate([x, 1 - np.sum(x, axis=0, keepdims=True)])
     normaliser = special.gammaln(np.sum(alpha)) - np.sum(special.gammaln(alpha))
@@ -215,21 +225,60 @@ def multivariate_normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_sin
     given = (x, mean, cov)
     x, mean, cov = [listed(v, *given) for v in given]
     d = _dimension(mean, cov)
+    return np.squeeze(-_squares(x, mean, cov, d) / 2 - _half_log_det(cov, d) - d * HALF_LOG_TAU)
+
+
+def _squares(x: Any, mean: Any, cov: Any, d: int) -> Any:
+    """The squared distance from the mean, in standard deviations."""
     off = x if mean is None else x - mean
     if np.ndim(off) == 0 or (np.ndim(off) == 1 and d == 1):
         off = np.reshape(off, (*np.shape(off), 1))
     if np.ndim(cov) < 2:
-        squares = np.sum(off**2 / cov, axis=-1)
-    else:
-        white = np.linalg.solve(np.linalg.cholesky(cov), np.reshape(off, (-1, d)).T)
-        squares = np.reshape(np.sum(white**2, axis=0), np.shape(off)[:-1])
-    return np.squeeze(-squares / 2 - _half_log_det(cov, d) - d * HALF_LOG_TAU)
+        return np.sum(off**2 / cov, axis=-1)
+    white = np.linalg.solve(np.linalg.cholesky(cov), np.reshape(off, (-1, d)).T)
+    return np.reshape(np.sum(white**2, axis=0), np.shape(off)[:-1])
 
 
 @composed(stats.multivariate_normal.pdf)
 def multivariate_normal_pdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
     """As the logarithm says."""
     return np.exp(multivariate_normal_logpdf(x, mean, cov, allow_singular))
+
+
+@composed(stats.multivariate_t.logpdf)
+def multivariate_t_logpdf(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
+    """By the Cholesky factor of the shape matrix, along the last axis (S. Kotz, S. Nadarajah, "Multivariate t", 2004, 1.1)."""
+    given = (x, loc, shape, df)
+    x, loc, shape = [listed(v, *given) for v in (x, loc, shape)]
+    if not is_traced(df) and np.isinf(df):
+        return multivariate_normal_logpdf(x, loc, shape)
+    d = _dimension(loc, shape)
+    squares = _squares(x, loc, shape, d)
+    height = special.gammaln((df + d) / 2) - special.gammaln(df / 2) - d / 2 * np.log(df * math.pi) - _half_log_det(shape, d)
+    return np.squeeze(height - (df + d) / 2 * np.log1p(squares / df))
+
+
+@composed(stats.multivariate_t.pdf)
+def multivariate_t_pdf(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = False) -> Any:
+    """As the logarithm says."""
+    return np.exp(multivariate_t_logpdf(x, loc, shape, df))
+
+
+@composed(stats.multinomial.logpmf)
+def multinomial_logpmf(x: Any, n: Any, p: Any) -> Any:
+    """Of counts along the last axis, of which the last probability is what is left of 1, as SciPy has it; none in the counts."""
+    given = (x, n, p)
+    x, n, p = [listed(v, *given) for v in given]
+    p = np.concatenate([p[..., :-1], 1 - np.sum(p[..., :-1], axis=-1, keepdims=True)], axis=-1)
+    fits = (np.sum(x, axis=-1) == n) & np.all((x >= 0) & (np.floor(x) == x), axis=-1)
+    terms = special.xlogy(x, p) - special.gammaln(x + 1)
+    return chosen(fits, special.gammaln(n + 1) + np.sum(terms, axis=-1), -INF)
+
+
+@composed(stats.multinomial.pmf)
+def multinomial_pmf(x: Any, n: Any, p: Any) -> Any:
+    """As the logarithm says."""
+    return np.exp(multinomial_logpmf(x, n, p))
 
 
 @composed(stats.multivariate_normal.entropy)

@@ -203,12 +203,18 @@ bounded(np.cos, -1, 1)
 op(np.tan, "x", elementwise)
 rule(np.tan, x=lambda g, out: g * (1 + out ** 2))
 
+
+def arc_root(x: Any, x_dtype: Any) -> Any:
+    """The root of `1 - x ** 2`; of complex numbers on the side of the cut that the sign of their imaginary zero says."""
+    return np.sqrt(-(x - 1)) * np.sqrt(x - -1) if x_dtype.kind == "c" else np.sqrt(1 - x ** 2)
+
+
 op(np.arcsin, "x", elementwise)
-rule(np.arcsin, x=lambda g, x: g / np.sqrt(1 - x ** 2))
+rule(np.arcsin, x=lambda g, x, x_dtype: g / arc_root(x, x_dtype))
 singular_at(np.arcsin, x=lambda x: abs(x) == 1)
 
 op(np.arccos, "x", elementwise)
-rule(np.arccos, x=lambda g, x: -g / np.sqrt(1 - x ** 2))
+rule(np.arccos, x=lambda g, x, x_dtype: -g / arc_root(x, x_dtype))
 singular_at(np.arccos, x=lambda x: abs(x) == 1)
 
 op(np.arctan, "x", elementwise)
@@ -253,7 +259,7 @@ op(np.arcsinh, "x", elementwise)
 rule(np.arcsinh, x=lambda g, x: g / np.sqrt(x ** 2 + 1))
 
 op(np.arccosh, "x", elementwise)
-rule(np.arccosh, x=lambda g, x: g / (np.sqrt(x - 1) * np.sqrt(x + 1)))
+rule(np.arccosh, x=lambda g, x, x_dtype: g / (np.sqrt(x - 1) * np.sqrt(x - -1 if x_dtype.kind == "c" else x + 1)))
 singular_at(np.arccosh, x=lambda x: x == 1)
 
 op(np.arctanh, "x", elementwise)

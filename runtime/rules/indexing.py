@@ -16,7 +16,7 @@ from ..result_types import BY_VALUE, LENGTHS, RUN
 from ..unpatched import np
 from .elementwise import astype
 from .places import added_to_rows, place_of
-from .support import NUMPY
+from .support import NUMPY, literal
 
 
 def is_basic(index: Any) -> bool:
@@ -218,6 +218,8 @@ def _is_whole(part: Any) -> bool:
 
 def read_back(g: Any, acc: Any, index: Any, x_shape: Any, x_dtype: Any) -> Any:
     """The running sum of the cotangent of `x`, with that of `x[index]` added in."""
+    if acc is not None and len(x_shape) == 0:  # of which NumPy makes a number, into which nothing can be added
+        return acc + read_back(g, None, index, x_shape, x_dtype)
     if type(index) is int or (type(index) is slice and not _is_whole(index)):  # as most often, and so first
         if acc is not None:
             return index_add(acc, index, g)
@@ -365,14 +367,17 @@ def untake(g: Any, indices: Any, axis: Any, mode: str, x_shape: Any, x_dtype: An
     """The cotangent of `np.take`: added where each element came from."""
     if axis is None:
         size = math.prod(x_shape)
-        return np.reshape(scatter(g, _within(indices, size, mode), (size,), x_dtype), x_shape)
+        return np.reshape(scatter(g, _within(indices, size, mode, g), (size,), x_dtype), x_shape)
     axis = axis % len(x_shape)
-    places = _within(indices, x_shape[axis], mode)
+    places = _within(indices, x_shape[axis], mode, g)
     return scattered(g, (*[slice(None)] * axis, places) if axis else places, x_shape, x_dtype)
 
 
-def _within(indices: Any, n: Any, mode: str) -> Any:
-    return indices if mode == "raise" else np.remainder(indices, n) if mode == "wrap" else np.clip(indices, 0, n - 1)
+def _within(indices: Any, n: Any, mode: str, g: Any) -> Any:
+    if mode == "raise":
+        return indices
+    indices = literal(indices, g)
+    return np.remainder(indices, n) if mode == "wrap" else np.clip(indices, 0, n - 1)
 
 
 @primitive("v, indices, axis, shape, dtype", Kind.linear, types=lambda shape, dtype: np.empty(shape, dtype))

@@ -13,6 +13,7 @@ from ..ops import Kind
 from ..registry import composed, rule
 from ..unpatched import np
 from .scipy_functions import arrays, made, of_scipy, refused
+from .support import literal
 
 Pairs = Callable[[Any], tuple[Any, Any]]  # of a function of points, its values at both points of each pair
 
@@ -38,18 +39,19 @@ def _power(x: Any, w: Any, p: Any) -> Any:
     return np.where(there, np.where(there, total, 1.0) ** (1 / p), 0.0)
 
 
-def _share(x: Any, y: Any) -> Any:
+def _share(x: Any, y: Any, w: Any) -> Any:
     """The sum of `x / y`, of which nothing over nothing is 0."""
     there = y != 0
-    return np.sum(np.where(there, x / np.where(there, y, 1.0), 0.0), axis=-1)
+    return _sum(np.where(there, x / np.where(there, y, 1.0), 0.0), w)
 
 
-def _angle(u: Any, v: Any) -> Any:
-    return 1 - np.sum(u * v, axis=-1) / (np.linalg.norm(u, axis=-1) * np.linalg.norm(v, axis=-1))
+def _angle(u: Any, v: Any, w: Any) -> Any:
+    return 1 - _sum(u * v, w) / (_root(u, w) * _root(v, w))
 
 
-def _centred(x: Any) -> Any:
-    return x - np.mean(x, axis=-1, keepdims=True)
+def _centred(x: Any, w: Any) -> Any:
+    mean = np.mean(x, axis=-1, keepdims=True) if w is None else (_sum(x, w) / np.sum(w))[..., None]
+    return x - mean
 
 
 # By the difference of two points and their weights, and by both points.
@@ -58,34 +60,65 @@ _OF_DIFFERENCES: dict[str, Callable[..., Any]] = {
     "chebyshev": _largest,
 }  # fmt: skip
 _OF_POINTS: dict[str, Callable[..., Any]] = {
-    "cosine": _angle, "correlation": lambda u, v: _angle(_centred(u), _centred(v)),
-    "canberra": lambda u, v: _share(np.abs(u - v), np.abs(u) + np.abs(v)),
-    "braycurtis": lambda u, v: np.sum(np.abs(u - v), axis=-1) / np.sum(np.abs(u + v), axis=-1),
+    "cosine": _angle, "correlation": lambda u, v, w: _angle(_centred(u, w), _centred(v, w), w),
+    "canberra": lambda u, v, w: _share(np.abs(u - v), np.abs(u) + np.abs(v), w),
+    "braycurtis": lambda u, v, w: _sum(np.abs(u - v), w) / _sum(np.abs(u + v), w),
 }  # fmt: skip
 _ALSO = {"l2": "euclidean", "manhattan": "cityblock", "l1": "cityblock", "cos": "cosine"}
+_OF_TRUTH = (
+    "dice", "hamming", "jaccard", "kulczynski1", "matching", "rogerstanimoto", "russellrao", "sokalmichener", "sokalsneath",
+    "yule",
+)  # fmt: skip
 
 
-def _between(name: str, u: Any, v: Any, metric: Any, out: Any, options: dict[str, Any]) -> Any:
-    """The distances of the points in `u` from those in `v`, the last axis being that of coordinates."""
+def _kind(metric: Any) -> Any:
+    """The name of a metric, which may be one of SciPy's functions; any other function as it is."""
+    name = getattr(metric, "__name__", metric)
+    ours = not callable(metric) or getattr(metric, "__wrapped__", metric) is getattr(distance, str(name), None)
+    return _ALSO.get(name, name) if ours else metric
+
+
+def _between(name: str, u: Any, v: Any, metric: Any, out: Any, options: dict[str, Any], samples: Any = None) -> Any:
+    """The distances of the points in `u` from those in `v`, the last axis being that of coordinates.
+
+    `samples` gives all points, of which the spread follows where none is stated.
+    """
     if out is not None:
         raise refused(f"spatial.distance.{name}", "`out=`", "use what it returns")
-    kind = _ALSO.get(metric, metric) if isinstance(metric, str) else None
-    allowed = {"minkowski": {"p", "w"}, "seuclidean": {"V"}, "mahalanobis": {"VI"}}.get(kind or "", {"w"})
-    options = {k: o for k, o in options.items() if o is not None}
+    kind = _kind(metric)
+    options = {k: literal(o, u, v) if isinstance(o, (list, tuple)) else o for k, o in options.items() if o is not None}
     w = options.get("w")
-    if kind in _OF_DIFFERENCES and set(options) <= allowed:
-        return _OF_DIFFERENCES[kind](u - v, w)
-    if kind in _OF_POINTS and not options:
-        return _OF_POINTS[kind](u, v)
-    if kind == "minkowski" and set(options) <= allowed:
-        return _power(u - v, w, options.get("p", 2))
-    if kind == "seuclidean" and set(options) == allowed:
-        return _root((u - v) / np.sqrt(options["V"]), None)
-    if kind == "mahalanobis" and set(options) == allowed:
-        x = u - v
-        total = np.sum((x @ options["VI"]) * x, axis=-1)
-        there = total != 0
-        return np.where(there, np.sqrt(np.where(there, total, 1.0)), 0.0)
+    if callable(kind):
+        shape = np.broadcast_shapes(np.shape(u), np.shape(v))
+        pairs = [np.reshape(np.broadcast_to(x, shape), (-1, shape[-1])) for x in (u, v)]
+        found = [kind(pairs[0][k], pairs[1][k], **options) for k in range(int(np.shape(pairs[0])[0]))]
+        return np.reshape(np.stack(found), shape[:-1])
+    if samples is not None and not options and kind == "seuclidean":
+        options = {"V": np.var(samples(), axis=0, ddof=1)}
+    if samples is not None and not options and kind == "mahalanobis":
+        options = {"VI": np.linalg.inv(np.atleast_2d(np.cov(samples().T))).T}
+    allowed = {"minkowski": {"p", "w"}, "seuclidean": {"V"}, "mahalanobis": {"VI"}, "jensenshannon": {"base"}}.get(kind, {"w"})
+    if set(options) <= allowed:
+        if kind in _OF_DIFFERENCES:
+            return _OF_DIFFERENCES[kind](u - v, w)
+        if kind in _OF_POINTS:
+            return _OF_POINTS[kind](u, v, w)
+        if kind == "minkowski":
+            return _power(u - v, w, options.get("p", 2))
+        if kind == "jensenshannon":
+            return jensenshannon(u, v, axis=-1, **options)
+        if kind == "seuclidean" and options:
+            return _root((u - v) / np.sqrt(options["V"]), None)
+        if kind == "mahalanobis" and options:
+            x = u - v
+            total = np.sum((x @ options["VI"]) * x, axis=-1)
+            there = total != 0
+            return np.where(there, np.sqrt(np.where(there, total, 1.0)), 0.0)
+    if kind in _OF_TRUTH:
+        raise refused(
+            f"spatial.distance.{name}", f"metric={metric!r}",
+            "it counts coordinates, so that its slope is zero: gs.stop_gradient of the points says that none is meant",
+        )  # fmt: skip
     words = f" and {sorted(options)}" if options else ""
     raise refused(
         f"spatial.distance.{name}", f"metric={metric!r}{words}",
@@ -97,7 +130,8 @@ def _between(name: str, u: Any, v: Any, metric: Any, out: Any, options: dict[str
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
     """The distance of each point of one set from each of the other."""
     XA, XB = arrays(XA, XB)
-    return _between("cdist", XA[:, None, :], XB[None, :, :], metric, out, kwargs)
+    samples = lambda: np.concatenate([XA, XB])
+    return _between("cdist", XA[:, None, :], XB[None, :, :], metric, out, kwargs, samples)
 
 
 @composed(distance.pdist)
@@ -105,7 +139,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
     """The distance of each point of a set from each that comes after it."""
     (X,) = arrays(X)
     first, second = made(np.triu_indices, X, np.shape(X)[0], 1)
-    return _between("pdist", X[first], X[second], metric, out, kwargs)
+    return _between("pdist", X[first], X[second], metric, out, kwargs, lambda: X)
 
 
 squareform = of_scipy("scipy.spatial.distance", distance.squareform, "X, force='no', checks=True", Kind.linear, memory=NEW)

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import scipy.signal
 from scipy import signal
 
 from ..batching import BatchedCall, along_axis, shifted
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, composed, primitive, rule
-from ..result_types import RUN
+from ..result_types import BY_VALUE, RUN
 from ..unpatched import np
 from .fft import fitted
 from .scipy_functions import arrays, made, of_scipy, refused
-from .scipy_ndimage import line_back
-from .scipy_signal import convolve_planes
+from .scipy_ndimage import line_back, median_filter, windows_around
 from .shaping import along
+from .support import happens
 
 run = of_scipy("scipy.signal", signal.lfilter, "b, a, x, axis=-1", Kind.opaque, memory=NEW, may_raise=True)
 
@@ -191,6 +192,29 @@ def filtfilt(
     return y[along(axis, slice(edge, np.shape(y)[axis] - edge))] if edge else y
 
 
+@composed(signal.sosfiltfilt)
+def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
+    """Sections of second order, forward and backward in time."""
+    if padtype not in ("even", "odd", "constant", None):
+        raise ValueError(f"Unknown value '{padtype}' given to padtype. padtype must be 'even', 'odd', 'constant', or None.")
+    sos, x = arrays(sos, x)
+    count = np.shape(sos)[0]
+    if padtype is not None and padlen is None:
+        zeros = min(sum(1 for k in range(count) if happens(sos[k, column] == 0)) for column in (2, 5))
+        padlen = 3 * (2 * count + 1 - zeros)
+    edge = 0 if padtype is None else padlen
+    if np.shape(x)[axis] <= edge:
+        raise ValueError(f"The length of the input vector x must be greater than padlen, which is {edge}.")
+    lengths = [1] * np.ndim(x)
+    lengths[axis] = 2
+    state = np.reshape(sosfilt_zi(sos), (count, *lengths))
+    y = _extended(x, padtype, edge, axis)
+    for _ in range(2):
+        y, _after = sosfilt(sos, y, axis, state * y[along(axis, slice(1))])
+        y = np.flip(y, axis)
+    return y[along(axis, slice(edge, np.shape(y)[axis] - edge))] if edge else y
+
+
 # Linear maps of a signal.
 
 detrend = of_scipy(
@@ -251,12 +275,57 @@ def hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
     return np.fft.ifft(np.fft.fft(x, n, axis) * factors, axis=axis)
 
 
-@composed(signal.correlate2d)
-def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
-    """The convolution with the second image turned around."""
-    in1, in2 = arrays(in1, in2)
-    if mode == "valid" and any(m > n for n, m in zip(np.shape(in1), np.shape(in2), strict=True)):
-        raise refused("signal.correlate2d", "mode='valid' of a larger second image", "exchange both")
-    if mode == "same" or boundary != "fill" or fillvalue != 0:
-        raise refused("signal.correlate2d", "mode='same', or a border", "take convolve2d of the image turned around")
-    return convolve_planes(in1, np.conj(in2[::-1, ::-1]), mode=mode)
+@primitive(
+    "x, height, threshold, distance, prominence, width, wlen, rel_height, plateau_size", Kind.opaque, may_raise=True,
+    memory=NEW, types=BY_VALUE,
+)  # fmt: skip
+def peaks(
+    x: Any, height: Any, threshold: Any, distance: Any, prominence: Any, width: Any, wlen: Any, rel_height: Any, plateau_size: Any
+) -> Any:
+    """The places of peaks, which stay the same at signals nearby."""
+    return scipy.signal.find_peaks(x, height, threshold, distance, prominence, width, wlen, rel_height, plateau_size)[0]
+
+
+rule(peaks, x=None)
+
+
+class _Properties(dict[str, Any]):
+    """What `find_peaks` gives beside the places, as far as it has a derivative."""
+
+    def __missing__(self, name: str) -> Any:
+        raise refused("signal.find_peaks", f"its property {name!r}", "compute it from the signal at the peaks")
+
+
+@composed(signal.find_peaks)
+def find_peaks(
+    x: Any, height: Any = None, threshold: Any = None, distance: Any = None, prominence: Any = None, width: Any = None,
+    wlen: Any = None, rel_height: Any = 0.5, plateau_size: Any = None,
+) -> tuple[Any, _Properties]:  # fmt: skip
+    """The places of peaks, and their heights where these are asked for."""
+    (x,) = arrays(x)
+    found = peaks(x, height, threshold, distance, prominence, width, wlen, rel_height, plateau_size)
+    return found, _Properties({} if height is None else {"peak_heights": x[found]})
+
+
+@composed(signal.medfilt)
+def medfilt(volume: Any, kernel_size: Any = None) -> Any:
+    """The median in the window around each number, beyond which lie zeros."""
+    (x,) = arrays(volume)
+    size = 3 if kernel_size is None else kernel_size
+    if np.any(np.asarray(size) % 2 != 1):
+        raise ValueError("Each element of kernel_size should be odd.")
+    return median_filter(x, size, mode="constant")
+
+
+@composed(signal.wiener)
+def wiener(im: Any, mysize: Any = None, noise: Any = None) -> Any:
+    """Wiener's filter: each number is drawn to the mean around it, the more, the less varies there (J. S. Lim, 1990)."""
+    im, noise = arrays(im, noise)
+    size: Any = 3 if mysize is None else mysize
+    if np.any(np.asarray(size) % 2 != 1):
+        raise refused("signal.wiener", "an even window", "take an odd one")
+    within = tuple(range(np.ndim(im), 2 * np.ndim(im)))
+    mean, square = (np.mean(windows_around(v, size, "constant"), axis=within) for v in (im, im * im))
+    variance = square - mean * mean
+    noise = np.mean(variance) if noise is None else noise
+    return np.where(variance < noise, mean, mean + (im - mean) * (1.0 - noise / variance))

@@ -9,7 +9,7 @@ from typing import Any
 from ..ops import Kind, compile_bind, parse_signature
 from ..registry import composed, op, require
 from ..unpatched import np
-from .support import literal
+from .support import is_traced, literal
 
 __all__ = ["arrays", "made", "of_scipy", "refused", "taken"]
 
@@ -44,10 +44,10 @@ def of_scipy(
     return call
 
 
-def made(fn: Callable[..., Any], beside: Any, *args: Any) -> Any:
+def made(fn: Callable[..., Any], beside: Any, *args: Any, **options: Any) -> Any:
     """The array that an op of no arrays makes, such as np.arange, made so that a recorder notes it where `beside` is traced."""
     enter = getattr(type(beside), "__gradscribe_apply__", None)
-    return fn(*args) if enter is None else enter(require(fn), args)
+    return fn(*args, **options) if enter is None else enter(require(fn), args, options)
 
 
 def taken(table: Any, i: Any) -> Any:
@@ -57,6 +57,7 @@ def taken(table: Any, i: Any) -> Any:
 
 def arrays(*values: Any) -> tuple[Any, ...]:
     """Arguments that may be lists, as arrays; None stays."""
+    values = tuple([literal(v) if isinstance(v, (list, tuple)) and is_traced(v) else v for v in values])
     return tuple([None if v is None else literal(v, *values) for v in values])
 
 

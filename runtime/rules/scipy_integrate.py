@@ -1,4 +1,4 @@
-"""scipy.integrate of samples: the trapezoidal rule and Simpson's, whole and cumulative.
+"""scipy.integrate of samples: the trapezoidal rule and Simpson's, whole and cumulative, and Romberg's.
 
 Formulas: K. V. Cartwright, "Simpson's Rule Cumulative Integration with MS Excel and Irregularly-spaced Data", Journal of
 Mathematical Sciences and Mathematics Education 12 (2017), as SciPy's documentation quotes them.
@@ -6,6 +6,7 @@ Mathematical Sciences and Mathematics Education 12 (2017), as SciPy's documentat
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from scipy import integrate
@@ -114,3 +115,22 @@ def _intervals(y: Any, h: Any, axis: int) -> Any:
     share, ratio = h1 / (h1 + h2), h1 / h2
     both = share * ratio
     return h1 / 6 * ((3 - share) * f1 + (3 + both + share) * f2 - both * f3)
+
+
+@composed(integrate.romb)
+def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
+    """Romberg's rule: trapezoidal rules of halved steps, extrapolated to no step at all (F. L. Bauer, 1961)."""
+    y, dx = arrays(y, dx)
+    y = np.moveaxis(y, axis, -1)
+    steps = np.shape(y)[-1] - 1
+    if steps < 1 or steps & (steps - 1):
+        raise ValueError("Number of samples must be one plus a non-negative power of 2.")
+    rows: list[Any] = []
+    step = steps
+    while step:
+        points = y[..., ::step]
+        rows.append((np.sum(points, axis=-1) - 0.5 * (points[..., 0] + points[..., -1])) * (dx * step))
+        step //= 2
+    for order in range(1, len(rows)):
+        rows = [fine + (fine - coarse) / (4.0**order - 1.0) for coarse, fine in itertools.pairwise(rows)]
+    return rows[0]

@@ -819,30 +819,6 @@ def _beyond(spline: BSpline, x: Any, nu: int, ext: int) -> Any:
     return np.reshape(found, shape)
 
 
-def univariate_spline(
-    x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, s: Any = None, ext: Any = 0, check_finite: bool = False
-) -> Any:
-    """As the interpolating spline, where it smooths nothing."""
-    if s != 0:
-        raise refused(
-            "interpolate.UnivariateSpline", "smoothing", "its knots are chosen by the data: state s=0, or make_interp_spline"
-        )
-    return InterpolatedUnivariateSpline(x, y, w, bbox, k, ext)
-
-
-@composed(interpolate.splrep)
-def splrep(
-    x: Any, y: Any, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3, task: int = 0, s: Any = None, t: Any = None,
-    full_output: int = 0, per: int = 0, quiet: int = 1,
-) -> Any:  # fmt: skip
-    """Knots, coefficients and degree of the spline through points."""
-    if (s or (s is None and w is not None)) or task or t is not None or per or full_output or xb is not None or xe is not None:
-        raise refused("interpolate.splrep", "smoothing, knots or other options", "take make_interp_spline, or s=0 alone")
-    spline = make_interp_spline(x, y, k)
-    c = spline._c[:, 0]
-    return spline.t, np.concatenate([c, np.zeros_like(spline.t[: k + 1])]), k
-
-
 @composed(interpolate.splev)
 def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     """A spline's values, or a derivative of them."""
@@ -892,5 +868,4 @@ object_class(interpolate.interp1d, Interp1d, ("x", "y"), _interp1d)
 _OF_GRIDS = ("_grid", "_values") if hasattr(interpolate.RegularGridInterpolator, "grid") else ("grid", "values")  # 1.17, 1.15
 object_class(interpolate.RegularGridInterpolator, RegularGridInterpolator, _OF_GRIDS, _grid)
 object_class(interpolate.InterpolatedUnivariateSpline, InterpolatedUnivariateSpline)
-object_class(interpolate.UnivariateSpline, univariate_spline)
 object_class(interpolate.make_interp_spline, make_interp_spline)

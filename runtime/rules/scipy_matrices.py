@@ -138,6 +138,7 @@ def _lu_solve(
     lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
     lu, piv = lu_and_piv
+    lu, b = arrays(lu, b)
     _square("lu_solve", lu)
     order = order_of(piv, np.shape(lu)[0])
     if trans == 0:

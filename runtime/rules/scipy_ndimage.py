@@ -306,3 +306,78 @@ def gaussian_gradient_magnitude(
     total = sum([x * x for x in _bells("gaussian_gradient_magnitude", input, sigma, output, mode, cval, 1, options)])
     there = total > 0
     return np.where(there, np.sqrt(np.where(there, total, 1.0)), 0.0)
+
+
+# Filters by rank: a sorted window, of which one element is taken.
+
+
+def windows_around(x: Any, size: Any, mode: str, cval: Any = 0.0) -> Any:
+    """The window around each element of an array, along further axes."""
+    sizes = (size,) * np.ndim(x) if np.ndim(size) == 0 else tuple(size)
+    wide = _bordered(x, [(n // 2, n - 1 - n // 2) for n in sizes], mode, cval)
+    return np.lib.stride_tricks.sliding_window_view(wide, sizes)
+
+
+def _sorted_windows(
+    name: str, x: Any, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any
+) -> Any:
+    """The windows around each element of an array, each sorted, along the last axis."""
+    if footprint is not None or output is not None or np.any(origin) or axes is not None or not isinstance(mode, str):
+        raise refused(f"ndimage.{name}", "footprint=, output=, origin=, axes= or a mode for each axis", "state size= alone")
+    (x,) = arrays(x)
+    return np.sort(np.reshape(windows_around(x, size, mode, cval), (*np.shape(x), -1)), axis=-1)
+
+
+@composed(ndimage.rank_filter)
+def rank_filter(
+    input: Any, rank: int, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    origin: Any = 0, *, axes: Any = None,
+) -> Any:  # fmt: skip
+    """The element of a rank in the window around each one."""
+    return _sorted_windows("rank_filter", input, size, footprint, output, mode, cval, origin, axes)[..., rank]
+
+
+@composed(ndimage.percentile_filter)
+def percentile_filter(
+    input: Any, percentile: float, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect",
+    cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> Any:  # fmt: skip
+    """The element below which a part of the window around each one lies."""
+    found = _sorted_windows("percentile_filter", input, size, footprint, output, mode, cval, origin, axes)
+    count = np.shape(found)[-1]
+    percentile = percentile + 100.0 if percentile < 0.0 else percentile
+    return found[..., count - 1 if percentile == 100.0 else int(count * percentile / 100.0)]
+
+
+@composed(ndimage.median_filter)
+def median_filter(input: Any, size: Any = None, *settings: Any, **options: Any) -> Any:
+    """The element in the middle of the window around each one; the upper of two."""
+    if size is None:
+        raise refused("ndimage.median_filter", "footprint=", "state size= alone")
+    count = size ** np.ndim(input) if np.ndim(size) == 0 else int(np.prod(size))
+    return rank_filter(input, count // 2, size, *settings, **options)
+
+
+@composed(ndimage.maximum_filter)
+def maximum_filter(input: Any, size: Any = None, *settings: Any, **options: Any) -> Any:
+    """The largest element in the window around each one."""
+    return rank_filter(input, -1, size, *settings, **options)
+
+
+@composed(ndimage.minimum_filter)
+def minimum_filter(input: Any, size: Any = None, *settings: Any, **options: Any) -> Any:
+    """The smallest element in the window around each one."""
+    return rank_filter(input, 0, size, *settings, **options)
+
+
+@composed(ndimage.center_of_mass)
+def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> Any:
+    """The mean place of the elements, weighted by them."""
+    if labels is not None or index is not None:
+        raise refused("ndimage.center_of_mass", "labels", "take the elements of one label")
+    (x,) = arrays(input)
+    total = np.sum(x)
+    places = [made(np.arange, x, n) for n in np.shape(x)]
+    every = range(np.ndim(x))
+    sums = [np.sum(x, axis=tuple([b for b in every if b != a])) for a in every]
+    return tuple([np.sum(part * k) / total for part, k in zip(sums, places, strict=True)])

@@ -1,4 +1,4 @@
-"""scipy.optimize's test functions: Rosenbrock's, its gradient, its Hessian, and the product of that with a vector."""
+"""scipy.optimize without a solver of ours: the assignment problem, and Rosenbrock's function with its derivatives."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ from typing import Any
 
 from scipy import optimize
 
-from ..registry import composed
+from ..memory import NEW
+from ..ops import Kind
+from ..registry import composed, undifferentiable
 from ..unpatched import np
+
+undifferentiable(  # places, which stay the same at costs nearby
+    optimize.linear_sum_assignment, "cost_matrix, maximize=False", Kind.opaque, path="scipy.optimize.linear_sum_assignment",
+    n_out=2, may_raise=True, memory=NEW,
+)  # fmt: skip
 
 
 def _array(x: Any) -> Any:

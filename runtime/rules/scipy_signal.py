@@ -206,15 +206,31 @@ rule(
 _BORDERS: dict[str, Any] = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 
 
-@composed(signal.convolve2d)
-def _convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
-    in1, in2 = arrays(in1, in2)
-    if mode == "valid" or (boundary == "fill" and isinstance(fillvalue, (int, float)) and fillvalue == 0):
+def planes(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, turned: bool = False) -> Any:
+    """The convolution of two images under a border; of a second one that was turned around "same" begins one later."""
+    plain = boundary == "fill" and isinstance(fillvalue, (int, float)) and fillvalue == 0
+    if mode == "valid" or (plain and (mode == "full" or not turned)):
         return convolve_planes(in1, in2, mode=mode)
     words: Any = {"constant_values": fillvalue} if boundary == "fill" else {}
     pads = [(n - 1, n - 1) for n in np.shape(in2)]
     wide = np.pad(in1, pads, _BORDERS[boundary], **words)
     found = convolve_planes(wide, in2, mode="valid")
     if mode == "same":
-        found = found[tuple([slice((m - 1) // 2, (m - 1) // 2 + n) for n, m in zip(np.shape(in1), np.shape(in2), strict=True)])]
+        starts = [m // 2 if turned else (m - 1) // 2 for m in np.shape(in2)]
+        found = found[tuple([slice(k, k + n) for k, n in zip(starts, np.shape(in1), strict=True)])]
     return found
+
+
+@composed(signal.convolve2d)
+def _convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+    in1, in2 = arrays(in1, in2)
+    return planes(in1, in2, mode, boundary, fillvalue)
+
+
+@composed(signal.correlate2d)
+def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+    """The convolution with the second image turned around."""
+    in1, in2 = arrays(in1, in2)
+    if mode == "valid" and any(m > n for n, m in zip(np.shape(in1), np.shape(in2), strict=True)):
+        return planes(in2, np.conj(in1)[::-1, ::-1], mode, boundary, fillvalue)[::-1, ::-1]
+    return planes(in1, np.conj(in2)[::-1, ::-1], mode, boundary, fillvalue, turned=True)

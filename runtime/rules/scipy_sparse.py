@@ -18,7 +18,7 @@ from ..ops import Kind
 from ..registry import composed, made_of_ops, object_class, primitive, rule
 from ..result_types import UNKNOWN
 from ..unpatched import np
-from .scipy_functions import arrays, made, refused
+from .scipy_functions import arrays, made, refused, taken
 from .support import literal
 
 opaque = Kind.opaque
@@ -98,6 +98,10 @@ def _traced(value: Any) -> bool:
     return hasattr(type(value), "__gradscribe_apply__")
 
 
+def _is_sparse(value: Any) -> bool:
+    return isinstance(value, Sparse) or sparse.issparse(value)
+
+
 def _dense(value: Any) -> bool:
     return _traced(value) or isinstance(value, np.ndarray)
 
@@ -130,6 +134,10 @@ class Sparse:
     def nnz(self) -> int:
         """How many numbers it holds."""
         return int(np.shape(self.data)[0])
+
+    def of_scipy(self, data: Any, indices: Any, indptr: Any) -> Any:
+        """A matrix of SciPy's like this one, of plain arrays."""
+        return getattr(sparse, f"{self.format}_{'matrix' if self.matrix else 'array'}")((data, indices, indptr), self.shape)
 
     def places(self) -> tuple[Any, Any]:
         """The row and the column of each number."""
@@ -177,11 +185,98 @@ class Sparse:
 
     def diagonal(self, k: int = 0) -> Any:
         """The main diagonal."""
-        if k:
-            raise refused("sparse", "diagonal(k)", "take toarray().diagonal(k)")
         rows, columns = self.places()
-        found = self._with(np.where(rows == columns, self.data, 0.0)).sum(1)
-        return np.reshape(found, (-1,))[: min(self.shape)]
+        found = self._with(np.where(columns - rows == k, self.data, 0.0)).sum(1)
+        first = max(-k, 0)
+        return np.reshape(found, (-1,))[first : first + max(min(self.shape[0] + min(k, 0), self.shape[1] - max(k, 0)), 0)]
+
+    def trace(self, offset: int = 0) -> Any:
+        """The sum of a diagonal."""
+        rows, columns = self.places()
+        return np.sum(np.where(columns - rows == offset, self.data, 0.0))
+
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """The mean of all elements, zeros included, or along an axis."""
+        return self.sum(axis) / (self.shape[0] * self.shape[1] if axis is None else self.shape[axis % 2])
+
+    def summed(self) -> Sparse:
+        """The same matrix with one number at each place, for what is no sum of numbers; others, beside them, are zero."""
+        rows, columns = self.places()
+        keys = rows * self.shape[1] + columns
+        order = np.argsort(keys, kind="stable")
+        keys, count = keys[order], self.nnz
+        if not count:
+            return self
+        many = np.cumsum(np.concatenate([keys[:1] * 0, (keys[1:] != keys[:-1]) * 1]))
+        starts = np.searchsorted(many, made(np.arange, keys, count + 1))
+        ones = made(np.ones, keys, count)
+        data = compressed_product(ones, made(np.arange, keys, count), starts, (count, count), False, self.data[order])
+        at = keys[np.minimum(starts[:-1], count - 1)]
+        return _compressed(data, at // self.shape[1], at % self.shape[1], self.shape, self.by_columns, self.matrix)
+
+    def power(self, n: Any, dtype: Any = None) -> Sparse:
+        """Each number to a power."""
+        if not _traced(n) and n == 0:
+            raise NotImplementedError("input is zero: its power 0 is not sparse")
+        one = self.summed()
+        return one._with(np.where(one.data == 0, 0.0, one.data) ** n)
+
+    def __pow__(self, n: Any) -> Any:
+        if not self.matrix:
+            return self.power(n)
+        found = self
+        for _ in range(int(n) - 1):
+            found = found @ self
+        return found
+
+    def __abs__(self) -> Sparse:
+        one = self.summed()
+        return one._with(np.abs(one.data))
+
+    def astype(self, dtype: Any, casting: Any = "unsafe", copy: bool = True) -> Sparse:
+        """With numbers of another type."""
+        return self._with(self.data.astype(dtype))
+
+    def conj(self, copy: bool = True) -> Sparse:
+        """With conjugate numbers."""
+        return self._with(np.conj(self.data))
+
+    conjugate = conj
+
+    def __getitem__(self, key: Any) -> Any:
+        """An element, or a range of rows and columns; others of toarray()."""
+        at = key if isinstance(key, tuple) else (key, slice(None))
+        if len(at) == 2 and not any(isinstance(k, slice) or np.ndim(k) for k in at):
+            i, j = (int(k) % n for k, n in zip(at, self.shape, strict=True))
+            rows, columns = self.places()
+            return np.sum(np.where((rows == i) & (columns == j), self.data, 0.0))
+        ranges = [self._range(k, n) for k, n in zip(at, self.shape, strict=False)]
+        if len(at) != 2 or None in ranges:
+            raise refused("sparse", "an index that is no number and no range of step 1", "take toarray()[...]")
+        (top, bottom), (left, right) = ranges
+        rows, columns = self.places()
+        inside = (rows >= top) & (rows < bottom) & (columns >= left) & (columns < right)
+        data = np.where(inside, self.data, 0.0)
+        shape = max(bottom - top, 0), max(right - left, 0)
+        moved = (np.where(inside, rows - top, 0), np.where(inside, columns - left, 0))
+        return _compressed(data, *moved, shape, self.by_columns, self.matrix)
+
+    def _range(self, key: Any, n: int) -> Any:
+        """The first place of a range and that behind its last; None of what is none."""
+        if isinstance(key, slice):
+            start, stop, step = key.indices(n)
+            return (start, stop) if step == 1 else None
+        if np.ndim(key) or not self.matrix:
+            return None
+        return int(key) % n, int(key) % n + 1
+
+    def getrow(self, i: int) -> Any:
+        """A row, as a matrix."""
+        return Sparse(self.data, self.indices, self.indptr, self.shape, self.by_columns, True)[i]
+
+    def getcol(self, j: int) -> Any:
+        """A column, as a matrix."""
+        return Sparse(self.data, self.indices, self.indptr, self.shape, self.by_columns, True)[:, j]
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """The sum of all numbers, or along an axis."""
@@ -209,14 +304,24 @@ class Sparse:
     def _of_sparse(self, x: Any) -> Any:
         if np.ndim(x) == 0 and not hasattr(x, "shape"):
             raise ValueError("Scalar operands are not allowed, use '*' instead")
-        raise NoRuleError(
-            "the product of two sparse matrices, of which one is traced, has no gradient rule in gradscribe: multiply a vector "
-            "by one after the other, a @ (b @ x), or make one of them dense (toarray())."
-        )
+        other = x if isinstance(x, Sparse) else made_of_ops(x)
+        if other is None:
+            raise TypeError(f"a sparse matrix cannot be multiplied by {type(x).__name__}")
+        if self.shape[1] != other.shape[0]:
+            raise ValueError(f"matmul: dimension mismatch of {self.shape} and {other.shape}")
+        rows, inner = self.places()
+        other = other.tocsr()
+        counts = other.indptr[inner + 1] - other.indptr[inner]
+        of_self = np.repeat(made(np.arange, counts, self.nnz), counts)
+        within = made(np.arange, of_self, np.shape(of_self)[0]) - (np.cumsum(counts) - counts)[of_self]
+        of_other = other.indptr[inner][of_self] + within
+        data = taken(self.data, of_self) * taken(other.data, of_other)
+        shape, matrix = (self.shape[0], other.shape[1]), self.matrix and other.matrix
+        return _compressed(data, rows[of_self], other.indices[of_other], shape, self.by_columns, matrix).summed()
 
     def __rmatmul__(self, x: Any) -> Any:
         if not _dense(x):
-            return self._of_sparse(x)
+            return made_of_ops(x)._of_sparse(self)
         return self.T @ x if np.ndim(x) == 1 else (self.T @ x.T).T
 
     def dot(self, x: Any) -> Any:
@@ -224,19 +329,19 @@ class Sparse:
         return self * x if np.ndim(x) == 0 and not hasattr(x, "format") else self @ x
 
     def __mul__(self, x: Any) -> Any:
-        if self.matrix and np.ndim(x) > 0:
+        if self.matrix and (np.ndim(x) > 0 or _is_sparse(x)):
             return self @ x
         return self.multiply(x)
 
     def __rmul__(self, x: Any) -> Any:
-        if self.matrix and np.ndim(x) > 0:
-            return x @ self
+        if self.matrix and (np.ndim(x) > 0 or _is_sparse(x)):
+            return self.__rmatmul__(x)
         return self.multiply(x)
 
     def multiply(self, x: Any) -> Sparse:
         """Each number times another one: of a scalar, a row, a column or a dense array."""
-        if hasattr(x, "format"):
-            raise refused("sparse", "multiply of two sparse matrices", "multiply by one of them as an array (toarray())")
+        if _is_sparse(x):
+            return self._times(x if isinstance(x, Sparse) else made_of_ops(x))
         if np.ndim(x) == 0:
             return self._with(self.data * x)
         rows, columns = self.places()
@@ -244,6 +349,22 @@ class Sparse:
         one = np.shape(x)
         factor = x[rows if one[0] != 1 else rows * 0, columns if one[1] != 1 else columns * 0]
         return self._with(self.data * factor)
+
+    def _times(self, other: Sparse) -> Sparse:
+        """The product of numbers at places that both have."""
+        if other.shape != self.shape:
+            raise ValueError(f"inconsistent shapes: {self.shape} and {other.shape}")
+        one, other = self.summed(), other.summed().tocsr()
+        if not other.nnz or not one.nnz:
+            return one._with(one.data * 0.0)
+        (i, j), (k, m) = one.places(), other.places()
+        wanted, keys = i * self.shape[1] + j, k * self.shape[1] + m
+        order = np.argsort(keys, kind="stable")
+        keys, numbers = keys[order], other.data[order]
+        first = np.minimum(np.searchsorted(keys, wanted), other.nnz - 1)
+        # The zeros that `summed` leaves stand behind the number of their place.
+        factor = np.where(keys[first] == wanted, numbers[first], 0.0)
+        return one._with(one.data * factor)
 
     def __truediv__(self, x: Any) -> Sparse:
         return self.multiply(1.0 / x)
@@ -265,7 +386,8 @@ class Sparse:
             raise ValueError(f"inconsistent shapes: {self.shape} and {other.shape}")
         parts = zip(self.places(), other.places(), strict=True)
         rows, columns = (np.concatenate(pair) for pair in parts)
-        return _compressed(np.concatenate([self.data, other.data]), rows, columns, self.shape, self.by_columns, self.matrix)
+        data = np.concatenate([self.data, other.data])
+        return _compressed(data, rows, columns, self.shape, self.by_columns, self.matrix).summed()
 
     __radd__ = __add__
 
@@ -287,7 +409,7 @@ class Sparse:
 def _compressed(data: Any, rows: Any, columns: Any, shape: Any, by_columns: bool, matrix: bool) -> Sparse:
     """Numbers at places, in whatever order and more than one at a place, as a matrix."""
     major, minor = (columns, rows) if by_columns else (rows, columns)
-    order = np.argsort(major, kind="stable")
+    order = np.argsort(major * shape[0 if by_columns else 1] + minor, kind="stable")  # as SciPy's canonical form has it
     indptr = np.searchsorted(major[order], made(np.arange, major, shape[1 if by_columns else 0] + 1))
     return Sparse(data[order], minor[order], indptr, shape, by_columns, matrix)
 
@@ -339,13 +461,17 @@ def _over_places(real: Any, parts: dict[str, Any]) -> Sparse:
 
 
 def _over_diagonals(real: Any, parts: dict[str, Any]) -> Sparse:
-    data, offsets = parts.values()
-    (m, n), shape = real.shape, np.shape(data)
+    return of_diagonals(parts["data"], parts["offsets"], real.shape, isinstance(real, sparse.spmatrix))
+
+
+def of_diagonals(data: Any, offsets: Any, size: tuple[int, int], matrix: bool) -> Sparse:
+    """A matrix of diagonals that are rows of an array, where element j stands in column j."""
+    (m, n), shape = size, np.shape(data)
     columns = made(np.arange, data, shape[1]) + np.zeros_like(offsets)[:, None]
     rows = columns - offsets[:, None]
     there = (rows >= 0) & (rows < m) & (columns < n)
     flat = [np.reshape(np.where(there, part, 0), (-1,)) for part in (data, rows, columns)]
-    return _compressed(flat[0], flat[1], flat[2], real.shape, False, isinstance(real, sparse.spmatrix))
+    return _compressed(flat[0], flat[1], flat[2], size, False, matrix)
 
 
 for _kind in ("csr", "csc", "coo"):
@@ -364,19 +490,21 @@ for _kind in ("bsr", "lil", "dok"):
 
 
 def _diagonals(matrix: bool) -> Callable[..., Any]:
-    def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None) -> Sparse:
+    def diags(
+        diagonals: Any, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None, beside: Any = None
+    ) -> Sparse:
         if np.ndim(offsets) == 0:
             one = not isinstance(diagonals, (list, tuple)) and np.ndim(diagonals) == 1
             one = one or (isinstance(diagonals, (list, tuple)) and np.ndim(diagonals[0]) == 0)
             diagonals, offsets = ([diagonals] if one else diagonals), [offsets]
-        parts = [arrays(d, *diagonals)[0] if not _traced(d) else d for d in diagonals]
+        parts = [np.atleast_1d(arrays(d, *diagonals, beside)[0] if not _traced(d) else d) for d in diagonals]
         if len(parts) != len(offsets):
             raise ValueError(f"Different number of diagonals ({len(parts)}) and offsets ({len(offsets)}).")
         if shape is None:
             size = np.shape(parts[0])[0] + abs(int(offsets[0]))
             shape = (size, size)
         data, rows, columns = [], [], []
-        beside = next(d for d in parts if _traced(d))
+        beside = next((d for d in parts if _traced(d)), beside)
         for d, k in zip(parts, map(int, offsets), strict=True):
             length = min(shape[0] + min(k, 0), shape[1] - max(k, 0))
             places = made(np.arange, beside, length)
@@ -387,12 +515,16 @@ def _diagonals(matrix: bool) -> Callable[..., Any]:
         found = _compressed(flat, at_rows, at_columns, shape, False, matrix)
         return found.asformat(format)
 
+    diags.takes_beside = True  # type: ignore[attr-defined]
     return diags
 
 
 def _array_of_diagonals(diagonals: Any, /, *, offsets: Any = 0, **options: Any) -> Sparse:
     found: Sparse = _diagonals(False)(diagonals, offsets, **options)
     return found
+
+
+_array_of_diagonals.takes_beside = True  # type: ignore[attr-defined]
 
 
 object_class(sparse.diags, _diagonals(True), traced=True)
@@ -422,6 +554,7 @@ def _system(name: str, a: Any, *beside: Any) -> Any:
 @composed(sparse.linalg.spsolve)
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
     """The solution of a sparse system: its derivative solves the transposed one."""
+    b = b if _is_sparse(b) else arrays(b)[0]
     matrix = _system("spsolve", A, b)
     if matrix is None:
         return sparse.linalg.spsolve(A, b, permc_spec, use_umfpack)

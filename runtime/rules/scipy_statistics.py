@@ -7,9 +7,16 @@ from typing import Any
 
 from scipy import special, stats
 
-from ..registry import composed, object_class
+from ..memory import NEW
+from ..ops import Kind
+from ..registry import composed, object_class, undifferentiable
 from ..unpatched import np
 from .scipy_functions import arrays, refused
+
+undifferentiable(  # numbers that stay the same at samples nearby
+    stats.rankdata, "a, method='average', *, axis=None, nan_policy='propagate'", Kind.opaque, path="scipy.stats.rankdata",
+    may_raise=True, memory=NEW,
+)  # fmt: skip
 
 
 def _sample(name: str, a: Any, axis: Any, nan_policy: str) -> tuple[Any, Any]:
@@ -42,6 +49,33 @@ def entropy(
         parts = special.rel_entr(p, q / np.sum(q, axis=along, keepdims=True))
     found = np.sum(parts, axis=along)
     return _kept(found if base is None else found / np.log(base), pk, axis, keepdims)
+
+
+@composed(stats.iqr)
+def iqr(
+    x: Any, axis: Any = None, rng: Any = (25, 75), scale: Any = 1.0, nan_policy: str = "propagate", interpolation: Any = "linear",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """The distance of two percentiles."""
+    if not isinstance(scale, (int, float)):
+        raise refused("stats.iqr", f"scale={scale!r}", "divide by the number that it stands for")
+    a, along = _sample("iqr", x, axis, nan_policy)
+    low, high = (np.percentile(a, q, axis=along, method=interpolation) for q in rng)
+    return _kept((high - low) / scale, x, axis, keepdims)
+
+
+@composed(stats.trim_mean)
+def trim_mean(
+    a: Any, proportiontocut: float, axis: Any = 0, *, nan_policy: str = "propagate", keepdims: bool = False
+) -> Any:
+    """The mean without a part of the smallest and of the largest numbers."""
+    x, along = _sample("trim_mean", a, axis, nan_policy)
+    n = np.shape(x)[along]
+    cut = int(proportiontocut * n)
+    if 2 * cut >= n:
+        raise ValueError("Proportion too big.")
+    ordered = np.moveaxis(np.sort(x, axis=along), along, -1)
+    return _kept(np.mean(ordered[..., cut : n - cut], axis=-1), a, axis, keepdims)
 
 
 @composed(stats.zscore)
@@ -112,7 +146,12 @@ def kurtosis(
 
 
 PearsonRResult = namedtuple("PearsonRResult", "statistic pvalue")
-LinregressResult = namedtuple("LinregressResult", "slope intercept rvalue pvalue stderr")
+
+
+class LinregressResult(namedtuple("LinregressResult", "slope intercept rvalue pvalue stderr")):
+    """What SciPy gives: five numbers, and one that is an attribute alone."""
+
+    intercept_stderr: Any
 
 
 @composed(stats.pearsonr)
@@ -120,6 +159,7 @@ def pearsonr(x: Any, y: Any, *, alternative: str = "two-sided", method: Any = No
     """The correlation of two samples, and how probable a greater one is by chance."""
     if method is not None or alternative != "two-sided":
         raise refused("stats.pearsonr", "`method=` or `alternative=`", "compute the p-value outside of the transform")
+    x, y = arrays(x, y)
     x, along = _sample("pearsonr", x, axis, "propagate")
     y, _ = _sample("pearsonr", y, axis, "propagate")
     x, y = (v - np.mean(v, axis=along, keepdims=True) for v in (x, y))
@@ -142,7 +182,9 @@ def linregress(x: Any, y: Any = None, alternative: str = "two-sided", **options:
     slope, r = xy / xx, xy / np.sqrt(xx * yy)
     t = r * np.sqrt((n - 2) / ((1.0 - r) * (1.0 + r)))
     error = np.sqrt((1 - r**2) * yy / xx / (n - 2))
-    return LinregressResult(slope, y_mean - slope * x_mean, r, 2 * special.stdtr(n - 2, -np.abs(t)), error)
+    found = LinregressResult(slope, y_mean - slope * x_mean, r, 2 * special.stdtr(n - 2, -np.abs(t)), error)
+    found.intercept_stderr = error * np.sqrt(xx + x_mean**2)
+    return found
 
 
 @composed(stats.moment)

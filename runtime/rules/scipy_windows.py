@@ -8,9 +8,10 @@ from scipy import signal, special
 from scipy.signal import windows
 
 from ..ops import Kind
-from ..registry import composed, undifferentiable
+from ..registry import composed, op, rule, undifferentiable
 from ..unpatched import np
-from .scipy_functions import made, refused
+from .scipy_functions import arrays, made, refused
+from .support import is_traced
 
 PLAIN = (
     "barthann", "bartlett", "blackman", "blackmanharris", "bohman", "boxcar", "cosine", "flattop", "hamming", "hann", "lanczos",
@@ -22,9 +23,8 @@ for _name in PLAIN:
         getattr(windows, _name), "M, sym=True", Kind.creation, path=f"scipy.signal.windows.{_name}",
         types=lambda M: np.empty(M),
     )  # fmt: skip
-undifferentiable(
-    signal.get_window, "window, Nx, fftbins=True", Kind.creation, path="scipy.signal.get_window", types=lambda Nx: np.empty(Nx)
-)
+op(signal.get_window, "window, Nx, fftbins=True", Kind.creation, path="scipy.signal.get_window", types=lambda Nx: np.empty(Nx))
+rule(signal.get_window, Nx=None)  # a window that is a number is the parameter of a Kaiser window
 
 
 def _places(beside: Any, M: int, sym: bool) -> Any:
@@ -59,3 +59,46 @@ def exponential(M: int, center: Any = None, tau: Any = 1.0, sym: bool = True, **
     if center is not None:
         place = made(np.arange, tau, M) - center
     return np.exp(-np.abs(place) / tau)
+
+
+@composed(windows.general_gaussian)
+def general_gaussian(M: int, p: Any, sig: Any, sym: bool = True, **options: Any) -> Any:
+    """A bell whose exponent is a parameter, too."""
+    place = np.abs(_places(p if is_traced(p) else sig, M, sym)) / sig
+    middle = place == 0  # where a power of zero has no slope in the exponent
+    return np.where(middle, 1.0, np.exp(-0.5 * np.where(middle, 1.0, place) ** (2 * p)))
+
+
+def _waves(M: int, a: Any, sym: bool) -> Any:
+    """The sum of cosines with these weights, of which every second one is subtracted."""
+    turn = 2.0 * np.pi / ((M if sym else M + 1) - 1.0)
+    angles = (made(np.arange, a, M if sym else M + 1) * turn - np.pi)[:M]
+    return sum([a[k] * np.cos(k * angles) for k in range(int(np.shape(a)[0]))])
+
+
+@composed(windows.general_cosine)
+def general_cosine(M: int, a: Any, sym: bool = True, **options: Any) -> Any:
+    """A sum of cosines, by its weights."""
+    if M < 2:
+        raise refused("signal.windows.general_cosine", "less than two places", "it is 1")
+    return _waves(M, arrays(a)[0], sym)
+
+
+@composed(windows.general_hamming)
+def general_hamming(M: int, alpha: Any, sym: bool = True, **options: Any) -> Any:
+    """Hamming's window of any share."""
+    if M < 2:
+        raise refused("signal.windows.general_hamming", "less than two places", "it is 1")
+    return _waves(M, np.stack([alpha, 1.0 - alpha]), sym)
+
+
+@composed(windows.tukey)
+def tukey(M: int, alpha: Any = 0.5, sym: bool = True, **options: Any) -> Any:
+    """A window that is flat, but for cosines at both ends that make up a share of it."""
+    if M < 2:
+        raise refused("signal.windows.tukey", "less than two places", "it is 1")
+    n = M if sym else M + 1
+    place = made(np.arange, alpha, n)[:M] / (n - 1.0)
+    near = np.minimum(place, 1.0 - place)
+    inside = near < alpha / 2.0
+    return np.where(inside, 0.5 * (1.0 - np.cos(2.0 * np.pi * near / np.where(inside, alpha, 1.0))), 1.0)

@@ -13,6 +13,7 @@ from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, bounded, forms, op, primitive, rule, singular_at
 from ..unpatched import np
+from .shape_slopes import order_slope, zeta_order
 from .softmaxes import batched_along_axes
 from .support import keep_axes
 
@@ -33,7 +34,16 @@ def zeta(s: Any, x: Any) -> Any:
     return scipy.special.zeta(s, x)
 
 
-rule(zeta, s=None, x=lambda g, s, x: -g * (s * zeta(s + 1, x)))
+def zeta_slope(s: Any, x: Any, out: Any) -> Any:
+    """The slope of Hurwitz' zeta function in s; of Riemann's, where `x` is None, left of its pole at 1 too."""
+    if x is not None:
+        return zeta_order(zeta, s, x, out)
+    right, one = s > 1, np.float64(1)
+    far = zeta_order(zeta, np.where(right, s, 2.0), one, out)
+    return np.where(right, far, zeta_order(lambda s, _: zeta(s, None), np.where(right, -1.0, s), one, out))
+
+
+rule(zeta, s=lambda g, s, x, out: g * zeta_slope(s, x, out), x=lambda g, s, x: -g * (s * zeta(s + 1, x)))
 
 # Sigmoids, and the normal distribution.
 
@@ -171,7 +181,7 @@ op(special.cbrt, "x", elementwise)
 rule(special.cbrt, x=lambda g, out: g / (3 * out**2))
 singular_at(special.cbrt, x=lambda x: x == 0)
 
-# Bessel functions; their orders are not differentiable here.
+# Bessel functions.
 
 op(special.j0, "x", elementwise)
 rule(special.j0, x=lambda g, x: -g * special.j1(x))
@@ -209,19 +219,33 @@ rule(special.k1, x=lambda g, x, out: -g * (special.k0(x) + out / x))
 singular_at(special.k1, x=lambda x: x == 0)
 
 op(special.jv, "v, x", elementwise)
-rule(special.jv, x=lambda g, v, x: g * ((special.jv(v - 1, x) - special.jv(v + 1, x)) / 2))
+rule(
+    special.jv,
+    v=lambda g, v, x, out: g * order_slope(special.jv, v, x, out),
+    x=lambda g, v, x: g * ((special.jv(v - 1, x) - special.jv(v + 1, x)) / 2),
+)
 
 op(special.yv, "v, x", elementwise)
-rule(special.yv, x=lambda g, v, x: g * ((special.yv(v - 1, x) - special.yv(v + 1, x)) / 2))
+rule(
+    special.yv,
+    v=lambda g, v, x, out: g * order_slope(special.yv, v, x, out),
+    x=lambda g, v, x: g * ((special.yv(v - 1, x) - special.yv(v + 1, x)) / 2),
+)
 
 op(special.iv, "v, x", elementwise)
-rule(special.iv, x=lambda g, v, x: g * ((special.iv(v - 1, x) + special.iv(v + 1, x)) / 2))
+rule(
+    special.iv,
+    v=lambda g, v, x, out: g * order_slope(special.iv, v, x, out),
+    x=lambda g, v, x: g * ((special.iv(v - 1, x) + special.iv(v + 1, x)) / 2),
+)
 
 op(special.ive, "v, x", elementwise)
 rule(
     special.ive,
+    v=lambda g, v, x, out: g * order_slope(special.ive, v, x, out),
     x=lambda g, v, x, x_dtype, out: ive_back(g, x, x_dtype, out, (special.ive(v - 1, x) + special.ive(v + 1, x)) / 2),
 )
+singular_at(special.ive, x=lambda x: x == 0)
 
 
 def ive_back(g: Any, x: Any, x_dtype: Any, out: Any, slope: Any) -> Any:
@@ -258,12 +282,10 @@ def weights(g: Any, x: Any, x_shape: tuple[int, ...], b: Any, out: Any, axis: An
 def logsumexp_kept(x: Any, axis: Any) -> Any:
     """`special.logsumexp` of float32 and float64 along axes that stay; the largest are counted apart, as SciPy has it."""
     top = np.max(x, axis=axis, keepdims=True)
-    at_top, none = x == top, top == -np.inf
-    shift = np.where(none, 0.0, top)
-    rest = np.exp(np.where(at_top, -np.inf, x) - shift)
+    at_top, shift = x == top, np.where(top == -np.inf, 0.0, top)
+    rest = np.sum(np.exp(np.where(at_top, -np.inf, x) - shift), axis=axis, keepdims=True)
     count = np.maximum(np.sum(at_top, axis=axis, keepdims=True, dtype=x.dtype), 1.0)
-    found = np.log1p(np.sum(rest, axis=axis, keepdims=True) / count) + np.log(count) + shift
-    out = np.where(none, -np.inf, found)
+    out = np.where(top < shift, top, np.log1p(rest / count) + np.log(count) + top)
     return out
 
 
@@ -271,12 +293,11 @@ def logsumexp_kept(x: Any, axis: Any) -> Any:
 def logsumexp_over(x: Any, axis: Any) -> Any:
     """The same along axes that do not stay."""
     top = np.max(x, axis=axis, keepdims=True)
-    at_top, none = x == top, top == -np.inf
-    shift = np.where(none, 0.0, top)
-    rest = np.exp(np.where(at_top, -np.inf, x) - shift)
+    at_top, shift = x == top, np.where(top == -np.inf, 0.0, top)
+    rest = np.sum(np.exp(np.where(at_top, -np.inf, x) - shift), axis=axis, keepdims=True)
     count = np.maximum(np.sum(at_top, axis=axis, keepdims=True, dtype=x.dtype), 1.0)
-    found = np.log1p(np.sum(rest, axis=axis, keepdims=True) / count) + np.log(count) + shift
-    out = np.squeeze(np.where(none, -np.inf, found), axis)[()]
+    log_sum = np.where(top < shift, top, np.log1p(rest / count) + np.log(count) + top)
+    out = np.squeeze(log_sum, axis)[()]
     return out
 
 

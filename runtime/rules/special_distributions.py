@@ -16,6 +16,7 @@ from scipy import special
 from ..ops import Kind
 from ..registry import composed, op, primitive, rule, singular_at
 from ..unpatched import np
+from .shape_slopes import beta_shape, gamma_shape
 from .special_integrals import beta_density, boxcox_slope, gamma_density
 from .support import widened
 
@@ -26,12 +27,17 @@ ROOT_TAU = math.sqrt(2 * math.pi)
 # Chi-squared, gamma and Poisson.
 
 op(special.chdtri, "v, p", elementwise)
-rule(special.chdtri, p=lambda g, v, out: -2 * g / gamma_density(v / 2, out / 2, out))
+rule(
+    special.chdtri,
+    v=lambda g, v, out: -g * (gamma_shape(v / 2, out / 2, out) / gamma_density(v / 2, out / 2, out)),
+    p=lambda g, v, out: -2 * g / gamma_density(v / 2, out / 2, out),
+)
 
 op(special.gdtrc, "a, b, x", elementwise)
 rule(
     special.gdtrc,
     a=lambda g, a, b, x, out: -g * (gamma_density(b, a * x, out) * x),
+    b=lambda g, a, b, x, out: -g * gamma_shape(b, a * x, out),
     x=lambda g, a, b, x, out: -g * (gamma_density(b, a * x, out) * a),
 )
 
@@ -39,6 +45,7 @@ op(special.gdtrix, "a, b, p", elementwise)
 rule(
     special.gdtrix,
     a=lambda g, a, out: -g * (out / a),
+    b=lambda g, a, b, out: -g * (gamma_shape(b, a * out, out) / (gamma_density(b, a * out, out) * a)),
     p=lambda g, a, b, out: g / (gamma_density(b, a * out, out) * a),
 )
 
@@ -46,6 +53,7 @@ op(special.gdtria, "p, b, x", elementwise)
 rule(
     special.gdtria,
     p=lambda g, b, x, out: g / (gamma_density(b, out * x, out) * x),
+    b=lambda g, b, x, out: -g * (gamma_shape(b, out * x, out) / (gamma_density(b, out * x, out) * x)),
     x=lambda g, x, out: -g * (out / x),
 )
 
@@ -64,14 +72,39 @@ def fisher_density(dfn: Any, dfd: Any, x: Any, out: Any) -> Any:
     return beta_density(dfn / 2, dfd / 2, dfn * x / whole, out) * (dfn * dfd / whole**2)
 
 
+def fisher_shape(dfn: Any, dfd: Any, x: Any, out: Any, second: bool) -> Any:
+    """The slope of `special.fdtr` in dfn, or in dfd, the second shape: its beta function moves in a shape and in its argument."""
+    dfn, dfd, x = dfn * np.float64(1), dfd * np.float64(1), x * np.float64(1)
+    whole = dfn * x + dfd
+    moved = x * (-dfn if second else dfd) / whole**2
+    share = dfn * x / whole
+    shape = beta_shape(dfn / 2, dfd / 2, share, share, second) / 2
+    return (shape + beta_density(dfn / 2, dfd / 2, share, share) * moved).astype(out.dtype)
+
+
 op(special.fdtr, "dfn, dfd, x", elementwise)
-rule(special.fdtr, x=lambda g, dfn, dfd, x, out: g * fisher_density(dfn, dfd, x, out))
+rule(
+    special.fdtr,
+    dfn=lambda g, dfn, dfd, x, out: g * fisher_shape(dfn, dfd, x, out, False),
+    dfd=lambda g, dfn, dfd, x, out: g * fisher_shape(dfn, dfd, x, out, True),
+    x=lambda g, dfn, dfd, x, out: g * fisher_density(dfn, dfd, x, out),
+)
 
 op(special.fdtrc, "dfn, dfd, x", elementwise)
-rule(special.fdtrc, x=lambda g, dfn, dfd, x, out: -g * fisher_density(dfn, dfd, x, out))
+rule(
+    special.fdtrc,
+    dfn=lambda g, dfn, dfd, x, out: -g * fisher_shape(dfn, dfd, x, out, False),
+    dfd=lambda g, dfn, dfd, x, out: -g * fisher_shape(dfn, dfd, x, out, True),
+    x=lambda g, dfn, dfd, x, out: -g * fisher_density(dfn, dfd, x, out),
+)
 
 op(special.fdtri, "dfn, dfd, p", elementwise)
-rule(special.fdtri, p=lambda g, dfn, dfd, out: g / fisher_density(dfn, dfd, out, out))
+rule(
+    special.fdtri,
+    dfn=lambda g, dfn, dfd, out: -g * (fisher_shape(dfn, dfd, out, out, False) / fisher_density(dfn, dfd, out, out)),
+    dfd=lambda g, dfn, dfd, out: -g * (fisher_shape(dfn, dfd, out, out, True) / fisher_density(dfn, dfd, out, out)),
+    p=lambda g, dfn, dfd, out: g / fisher_density(dfn, dfd, out, out),
+)
 
 op(special.bdtr, "k, n, p", elementwise)
 rule(special.bdtr, k=None, n=None, p=lambda g, k, n, p, out: -g * beta_density(k // 1 + 1, n - k // 1, p, out))

@@ -15,7 +15,8 @@ from scipy import special
 from ..ops import Kind
 from ..registry import composed, jumps, op, rule, singular_at
 from ..unpatched import np
-from .special import zeta
+from .shape_slopes import order_slope
+from .special import zeta, zeta_slope
 from .special_integrals import DEGREE, both, of_degree
 from .support import not_zero
 
@@ -109,20 +110,30 @@ def airye_slopes(x: Any, ai: Any, ai_slope: Any, bi: Any, bi_slope: Any) -> tupl
 # Hankel functions, and Bessel functions scaled for complex arguments.
 
 op(special.hankel1, "v, x", elementwise)
-rule(special.hankel1, x=lambda g, v, x: g * ((special.hankel1(v - 1, x) - special.hankel1(v + 1, x)) / 2))
+rule(
+    special.hankel1,
+    v=lambda g, v, x, out: g * order_slope(special.hankel1, v, x, out),
+    x=lambda g, v, x: g * ((special.hankel1(v - 1, x) - special.hankel1(v + 1, x)) / 2),
+)
 
 op(special.hankel2, "v, x", elementwise)
-rule(special.hankel2, x=lambda g, v, x: g * ((special.hankel2(v - 1, x) - special.hankel2(v + 1, x)) / 2))
+rule(
+    special.hankel2,
+    v=lambda g, v, x, out: g * order_slope(special.hankel2, v, x, out),
+    x=lambda g, v, x: g * ((special.hankel2(v - 1, x) - special.hankel2(v + 1, x)) / 2),
+)
 
 op(special.hankel1e, "v, x", elementwise)
 rule(
     special.hankel1e,
+    v=lambda g, v, x, out: g * order_slope(special.hankel1e, v, x, out),
     x=lambda g, v, x, out: g * ((special.hankel1e(v - 1, x) - special.hankel1e(v + 1, x)) / 2 - 1j * out),
 )
 
 op(special.hankel2e, "v, x", elementwise)
 rule(
     special.hankel2e,
+    v=lambda g, v, x, out: g * order_slope(special.hankel2e, v, x, out),
     x=lambda g, v, x, out: g * ((special.hankel2e(v - 1, x) - special.hankel2e(v + 1, x)) / 2 + 1j * out),
 )
 
@@ -130,10 +141,12 @@ for _scaled in (special.jve, special.yve):
     op(_scaled, "v, x", elementwise)
 rule(
     special.jve,
+    v=lambda g, v, x, out: g * order_slope(special.jve, v, x, out),
     x=lambda g, v, x, x_dtype: g * ((special.jve(v - 1, real_only(x, x_dtype, "jve")) - special.jve(v + 1, x)) / 2),
 )
 rule(
     special.yve,
+    v=lambda g, v, x, out: g * order_slope(special.yve, v, x, out),
     x=lambda g, v, x, x_dtype: g * ((special.yve(v - 1, real_only(x, x_dtype, "yve")) - special.yve(v + 1, x)) / 2),
 )
 
@@ -259,7 +272,12 @@ singular_at(special.round, x=lambda x, out: abs(x - out) == 0.5)
 jumps(lambda out: out, special.round)
 
 op(special.zeta, "x, q=None, out=None", elementwise, path="scipy.special.zeta")
-rule(special.zeta, q=lambda g, x, q: -g * (x * zeta(x + 1, q)))
+rule(
+    special.zeta,
+    x=lambda g, x, q, out: g * zeta_slope(x, q, out),
+    q=lambda g, x, q: -g * (x * zeta(x + 1, q)),
+)
+
 
 
 @composed(special.multigammaln)

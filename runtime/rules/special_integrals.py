@@ -1,6 +1,6 @@
 """More of scipy.special: integrals, distributions, orthogonal polynomials and hypergeometric functions, one line each.
 
-Orders, degrees and shape parameters without a formula of their own have no rule; the error names them. Formulas: NIST Digital
+Degrees and parameters without a formula of their own have no rule; the error names them. Formulas: NIST Digital
 Library of Mathematical Functions, https://dlmf.nist.gov, chapters 6 to 19.
 """
 
@@ -14,7 +14,7 @@ from scipy import special
 from ..ops import Kind
 from ..registry import op, rule, undifferentiable
 from ..unpatched import np
-from .shape_slopes import beta_shape, gamma_shape
+from .shape_slopes import beta_shape, gamma_shape, order_slope, student_shape
 from .support import not_zero, numpys_power, widened
 
 elementwise = Kind.elementwise
@@ -119,6 +119,7 @@ def beta_density(a: Any, b: Any, x: Any, out: Any) -> Any:
 
 def student_density(df: Any, x: Any, out: Any) -> Any:
     """The slope of `special.stdtr` in t, of the dtype of `out`."""
+    df, x = widened(df, out), widened(x, out)
     height = np.exp(-special.betaln(df / 2, 0.5)) / df**0.5
     return ((1 + x**2 / df) ** ((df + 1) / -2) * height).astype(out.dtype)
 
@@ -138,10 +139,18 @@ rule(
 )
 
 op(special.gammaincinv, "a, y", elementwise)
-rule(special.gammaincinv, y=lambda g, a, out: g / gamma_density(a, out, out))
+rule(
+    special.gammaincinv,
+    a=lambda g, a, out: -g * (gamma_shape(a, out, out) / gamma_density(a, out, out)),
+    y=lambda g, a, out: g / gamma_density(a, out, out),
+)
 
 op(special.gammainccinv, "a, y", elementwise)
-rule(special.gammainccinv, y=lambda g, a, out: -g / gamma_density(a, out, out))
+rule(
+    special.gammainccinv,
+    a=lambda g, a, out: -g * (gamma_shape(a, out, out) / gamma_density(a, out, out)),
+    y=lambda g, a, out: -g / gamma_density(a, out, out),
+)
 
 op(special.betainc, "a, b, x", elementwise)
 rule(
@@ -160,21 +169,40 @@ rule(
 )
 
 op(special.betaincinv, "a, b, y", elementwise)
-rule(special.betaincinv, y=lambda g, a, b, out: g / beta_density(a, b, out, out))
+rule(
+    special.betaincinv,
+    a=lambda g, a, b, out: -g * (beta_shape(a, b, out, out, False) / beta_density(a, b, out, out)),
+    b=lambda g, a, b, out: -g * (beta_shape(a, b, out, out, True) / beta_density(a, b, out, out)),
+    y=lambda g, a, b, out: g / beta_density(a, b, out, out),
+)
 
 op(special.betainccinv, "a, b, y", elementwise)
-rule(special.betainccinv, y=lambda g, a, b, out: -g / beta_density(a, b, out, out))
+rule(
+    special.betainccinv,
+    a=lambda g, a, b, out: -g * (beta_shape(a, b, out, out, False) / beta_density(a, b, out, out)),
+    b=lambda g, a, b, out: -g * (beta_shape(a, b, out, out, True) / beta_density(a, b, out, out)),
+    y=lambda g, a, b, out: -g / beta_density(a, b, out, out),
+)
 
 op(special.chdtr, "v, x", elementwise)
-rule(special.chdtr, x=lambda g, v, x, out: g * (gamma_density(v / 2, x / 2, out) / 2))
+rule(
+    special.chdtr,
+    v=lambda g, v, x, out: g * (gamma_shape(v / 2, x / 2, out) / 2),
+    x=lambda g, v, x, out: g * (gamma_density(v / 2, x / 2, out) / 2),
+)
 
 op(special.chdtrc, "v, x", elementwise)
-rule(special.chdtrc, x=lambda g, v, x, out: -g * (gamma_density(v / 2, x / 2, out) / 2))
+rule(
+    special.chdtrc,
+    v=lambda g, v, x, out: -g * (gamma_shape(v / 2, x / 2, out) / 2),
+    x=lambda g, v, x, out: -g * (gamma_density(v / 2, x / 2, out) / 2),
+)
 
 op(special.gdtr, "a, b, x", elementwise)
 rule(
     special.gdtr,
     a=lambda g, a, b, x, out: g * (gamma_density(b, a * x, out) * x),
+    b=lambda g, a, b, x, out: g * gamma_shape(b, a * x, out),
     x=lambda g, a, b, x, out: g * (gamma_density(b, a * x, out) * a),
 )
 
@@ -182,10 +210,18 @@ op(special.pdtr, "k, m", elementwise)
 rule(special.pdtr, k=None, m=lambda g, k, m, out: -g * gamma_density(k // 1 + 1, m, out))
 
 op(special.stdtr, "df, t", elementwise)
-rule(special.stdtr, t=lambda g, df, t, out: g * student_density(df, t, out))
+rule(
+    special.stdtr,
+    df=lambda g, df, t, out: g * student_shape(df, t, out),
+    t=lambda g, df, t, out: g * student_density(df, t, out),
+)
 
 op(special.stdtrit, "df, p", elementwise)
-rule(special.stdtrit, p=lambda g, df, out: g / student_density(df, out, out))
+rule(
+    special.stdtrit,
+    df=lambda g, df, out: -g * (student_shape(df, out, out) / student_density(df, out, out)),
+    p=lambda g, df, out: g / student_density(df, out, out),
+)
 
 op(special.ndtri_exp, "y", elementwise)
 rule(special.ndtri_exp, y=lambda g, y, out: g * (ROOT_TAU * np.exp(y + out**2 / 2)))
@@ -292,10 +328,14 @@ rule(special.tandg, x=lambda g, out: g * (DEGREE * (1 + out**2)))
 op(special.cotdg, "x", elementwise)
 rule(special.cotdg, x=lambda g, out: g * (-DEGREE * (1 + out**2)))
 
-# Modified and scaled Bessel functions, Airy functions; the orders are not differentiable here.
+# Modified and scaled Bessel functions, Airy functions.
 
 op(special.kv, "v, x", elementwise)
-rule(special.kv, x=lambda g, v, x: g * ((special.kv(v - 1, x) + special.kv(v + 1, x)) / -2))
+rule(
+    special.kv,
+    v=lambda g, v, x, out: g * order_slope(special.kv, v, x, out),
+    x=lambda g, v, x: g * ((special.kv(v - 1, x) + special.kv(v + 1, x)) / -2),
+)
 
 op(special.kn, "n, x", elementwise)
 rule(special.kn, n=None, x=lambda g, n, x: g * ((special.kv(n - 1, x) + special.kv(n + 1, x)) / -2))
@@ -304,7 +344,11 @@ op(special.yn, "n, x", elementwise)
 rule(special.yn, n=None, x=lambda g, n, x: g * ((special.yv(n - 1, x) - special.yv(n + 1, x)) / 2))
 
 op(special.kve, "v, x", elementwise)
-rule(special.kve, x=lambda g, v, x, out: g * (out - (special.kve(v - 1, x) + special.kve(v + 1, x)) / 2))
+rule(
+    special.kve,
+    v=lambda g, v, x, out: g * order_slope(special.kve, v, x, out),
+    x=lambda g, v, x, out: g * (out - (special.kve(v - 1, x) + special.kve(v + 1, x)) / 2),
+)
 
 op(special.k0e, "x", elementwise)
 rule(special.k0e, x=lambda g, x, out: g * (out - special.k1e(x)))

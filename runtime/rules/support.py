@@ -139,6 +139,12 @@ def listed(value: Any, *beside: Any) -> Any:
     return literal(value, *beside) if isinstance(value, (list, tuple)) else value
 
 
+def chosen(condition: Any, a: Any, b: Any) -> Any:
+    """Return `np.where`; of numbers a number, which a capture takes for a constant."""
+    found = np.where(condition, a, b)
+    return found[()] if np.ndim(found) == 0 else found
+
+
 def is_traced(value: Any) -> bool:
     """Whether something traced is among values, in lists and tuples too."""
     if isinstance(value, (list, tuple)):
@@ -149,6 +155,18 @@ def is_traced(value: Any) -> bool:
 def happens(condition: Any) -> bool:
     """Whether a condition holds anywhere, under vmap in any example."""
     return bool(np.any(condition._whole() if hasattr(condition, "_whole") else condition))
+
+
+def decided(index: Any) -> Any:
+    """Return an index as plain numbers, of each of which a capture is told: what the code does then depends on them."""
+    if isinstance(index, (tuple, list)):
+        return type(index)(map(decided, index))
+    if isinstance(index, slice):
+        return slice(decided(index.start), decided(index.stop), decided(index.step))
+    if not is_traced(index):
+        return index
+    plain = bool if index.dtype == bool else int
+    return np.reshape(np.array([plain(k) for k in np.ravel(index)], plain), np.shape(index)) if np.ndim(index) else plain(index)
 
 
 # Elementwise rules.
@@ -380,7 +398,7 @@ def deviation(
     if not is_given(mean):
         along = {} if axis is None else {"axis": axis, "keepdims": True}
         mean = np.mean(x, **along, **({} if where is None else {"where": where}))
-    off = np.conjugate(x - mean) if x_dtype.kind == "c" else x - mean
+    off = masked(np.conjugate(x - mean) if x_dtype.kind == "c" else x - mean, where)  # may be NaN, also for what follows
     return masked(keep_axes(g / count, x_shape, axis, keepdims) * off, where)
 
 

@@ -203,7 +203,7 @@ def batched_spread_pieces(call: BatchedCall) -> Any:
 def bessel_i(n: Any, x: Any) -> Any:
     """The modified Bessel function I_n of whole order n: https://dlmf.nist.gov/10.32.E3, by the midpoint rule."""
     out, turned = 0.0, np.sinh if n % 2 else np.cosh
-    for angle in ((np.arange(64) + 0.5) * (np.pi / 128)).tolist():
+    for angle in [(k + 0.5) * (np.pi / 128) for k in range(64)]:
         out = out + turned(x * float(np.cos(angle))) * (float(np.cos(n * angle)) / 64)
     return out
 

@@ -1,3 +1,3 @@
 """gradscribe.utils.checkpoint, for type checkers."""
 
-from ..tracer.core.checkpoint import *
+from ..tracer.memory.checkpoint import *

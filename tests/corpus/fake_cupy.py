@@ -33,9 +33,10 @@ AT = {"add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwi
 
 
 class Copies:
-    """How many arrays have been copied to the host, by those who asked for it."""
+    """How many arrays, and how many single numbers, have been copied to the host, by those who asked for it."""
 
     count = 0
+    numbers = 0
 
 
 class Flags:
@@ -77,6 +78,7 @@ class ndarray:  # CuPy's name
 
     def item(self, *args: Any) -> Any:
         """One element on the host."""
+        Copies.numbers += 1
         return self._array.item(*args)
 
     def tolist(self) -> Any:
@@ -90,15 +92,19 @@ class ndarray:  # CuPy's name
         return self._array.tobytes(order)
 
     def __bool__(self) -> bool:
+        Copies.numbers += 1
         return bool(self._array)
 
     def __int__(self) -> int:
+        Copies.numbers += 1
         return int(self._array)
 
     def __float__(self) -> float:
+        Copies.numbers += 1
         return float(self._array)
 
     def __complex__(self) -> complex:
+        Copies.numbers += 1
         return complex(self._array)
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ FACE = "gradscribe"  # the root's own __init__.py and __main__.py
 # this list. An `__init__` may name what lies in its folder.
 ORDER = (
     "runtime", "runtime.rules", "runtime.ir",
-    "tracer.modes", "tracer.random", "tracer.core", "tracer.memory", "tracer.protocols", "tracer.tensors", "tracer",
+    "tracer.core", "tracer.random", "tracer.memory", "tracer.protocols", "tracer.tensors", "tracer",
     "tracer.autograd", "tracer.autograd.legacy",
     "transforms.compiler.frontend", "transforms.user_code", "transforms", "transforms.compiler.analysis",
     "transforms.compiler.passes", "transforms.compiler.passes.fast", "transforms.compiler.schedule",
@@ -37,8 +37,8 @@ LAYERS: dict[str, set[str]] = {layer: set(_layers[:k]) - BESIDE for k, layer in 
 LAYERS[FACE] = set(LAYERS)
 
 # Who knows that a recorder listens while a function is captured; the compiler's capture is one, and other folders ask
-# functions (tracer/modes/listening.py).
-LISTENED = {"tracer.modes", "tracer.core", "tracer.memory"}
+# functions (tracer/core/listening.py).
+LISTENED = {"tracer.core", "tracer.memory"}
 
 # What else a module may import at its top level, besides the standard library. Within a function the choice is
 # free: that is how what is optional, or slow to import, is imported.
@@ -49,8 +49,8 @@ _OF_SCIPY = (
     "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
     "special_noncentral", "scipy_distance", "scipy_fft", "scipy_filters", "scipy_integrate", "scipy_linalg", "scipy_ndimage",
     "scipy_optimize", "scipy_signal", "scipy_statistics", "distributions", "distribution_families", "distribution_functions",
-    "row_products", "scipy_interpolate", "scipy_iterations", "scipy_matrices", "scipy_resampling", "scipy_sparse",
-    "scipy_windows", "shape_slopes",
+    "distribution_moments", "row_products", "scipy_interpolate", "scipy_iterations", "scipy_matrices", "scipy_resampling",
+    "scipy_sparse", "scipy_sparse_forms", "scipy_splines", "scipy_spectra", "scipy_windows", "shape_slopes",
 )  # fmt: skip
 for _rules in _OF_SCIPY:
     FOREIGN[f"runtime.rules.{_rules}"] = {"scipy"}

@@ -19,7 +19,7 @@ from native_functions import MATRICES, VECTORS, I, J, M, V
 
 import gradscribe as gs
 from gradscribe.runtime.errors import CompileError
-from gradscribe.transforms.compiler.native import build, parts
+from gradscribe.transforms.compiler.native import build, emit, nests, parts
 from gradscribe.transforms.compiler.native.forms import _UFUNCS
 from gradscribe.transforms.compiler.native.values import RefusedError
 
@@ -28,7 +28,7 @@ from kept_loops import CASES
 
 __all__ = ["GROUPS", "preloaded"]
 
-SANITISED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g1", "-O1")
+SANITISED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g1", "-O1", "-DKEEP=0")
 LENGTHS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33)
 STEPS = (1, 2, -1, -3, 0)
 Job = tuple[
@@ -122,6 +122,15 @@ def cut() -> Iterator[Job]:
     yield from loops()
 
 
+def shared() -> Iterator[Job]:
+    """Reductions, golden functions and loops in small chunks, which threads share."""
+    nests.BLOCK, nests.CHUNK, nests.ROWS, emit.LARGE = 2, 16, 2, 0
+    build.FLAGS += ("-DFEW=1",)
+    yield from forms()
+    yield from golden()
+    yield from loops()
+
+
 def planted() -> Iterator[Job]:
     """A kernel that reads one element too many, which must be found."""
 
@@ -132,7 +141,7 @@ def planted() -> Iterator[Job]:
     yield lambda x: np.exp(x) * 2.0, (V,), [(exact(V),)]
 
 
-GROUPS = {"forms": forms, "arrays": arrays, "loops": loops, "golden": golden, "cut": cut}
+GROUPS = {"forms": forms, "arrays": arrays, "loops": loops, "golden": golden, "cut": cut, "shared": shared}
 
 
 def preloaded() -> str | None:

@@ -245,6 +245,12 @@ DIFFERENCES = [
         call=lambda x, fp: np.interp(x, [-1.0, 1.0], fp, left=0.0),
         kinks=(-1.0, 1.0),
     ),
+    Sample(
+        np.interp,
+        shapes=((V, (), ()),),
+        call=lambda x, left, right: np.interp(x, [-0.3, 0.3], [0.5, 2.0], left=left, right=right),
+        kinks=(-0.3, 0.3),
+    ),
 ]
 
 CREATION = [
@@ -277,6 +283,16 @@ CREATION = [
     *[
         Sample(f, shapes=((),), call=lambda f=f: f(4), differentiable=False)
         for f in (np.tril_indices, np.triu_indices, np.diag_indices, np.bartlett, np.blackman, np.hamming, np.hanning)
+    ],
+    *[
+        Sample(f, ((),), call=lambda f=f: f(4), differentiable=False)
+        for f in (
+            np.polynomial.legendre.leggauss,
+            np.polynomial.chebyshev.chebgauss,
+            np.polynomial.hermite.hermgauss,
+            np.polynomial.hermite_e.hermegauss,
+            np.polynomial.laguerre.laggauss,
+        )
     ],
     Sample(np.kaiser, shapes=((),), call=lambda: np.kaiser(4, 5.0), differentiable=False),
     Sample(

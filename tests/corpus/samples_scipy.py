@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import fft, ndimage
+from scipy import fft, ndimage, optimize, stats
 from scipy import signal as filters
 from scipy.spatial import distance
 
@@ -53,6 +53,8 @@ SYSTEMS = [
                complex=True, empty=False)
         for trans, lower in ((0, False), (1, True), (2, True))
     ],
+    Sample(scipy_linalg.solve_cholesky, ((S, (3, 2)), (S, (3, 3))),
+           call=lambda x, y: scipy_linalg.solve_cholesky(wide(x), y), empty=False),
     Sample(scipy_linalg.solve_banded, ((BANDS, (5,)), (BANDS, (5, 2))),
            call=lambda x, y: linalg.solve_banded((1, 2), dominant(x), y),
            complex=True, finite=True, empty=False),
@@ -71,6 +73,14 @@ FUNCTIONS = [
     *[Sample(f, (((4,),),), call=lambda x, f=f: f(np.array([2, 3, 0, 1]) + 0 * x, 4), domain=(0.0, 1.0), integer=True,
              differentiable=False, empty=False)
       for f in (scipy_matrices.exchanges, scipy_matrices.order_of)],
+]  # fmt: skip
+
+PLACES = [
+    Sample(optimize.linear_sum_assignment, (((3, 3),), ((3, 4),)), call=dispatched(optimize.linear_sum_assignment),
+           differentiable=False, empty=False),
+    Sample(stats.rankdata, (((5,),),), ({}, {"method": "min"}), call=dispatched(stats.rankdata), differentiable=False,
+           empty=False),
+    Sample(scipy_filters.peaks, (((9,),),), call=lambda x: signal.find_peaks(x)[0], differentiable=False, empty=False),
 ]  # fmt: skip
 
 CONVOLUTIONS = [
@@ -174,14 +184,20 @@ def on_diagonal(x: Any) -> Any:
 
 
 FAMILIES = [
-    Sample(distribution_functions.of_family, (((3,),), ((),)),
-           call=lambda x, m=m: distribution_functions.of_family("gumbel_r", m, x, []), domain=(0.05, 0.95), finite=True)
+    sample
     for m in ("cdf", "sf", "logcdf", "logsf", "ppf", "isf")
+    for sample in (
+        Sample(distribution_functions.of_family, (((3,),), ((),)),
+               call=lambda x, m=m: distribution_functions.of_family("gumbel_r", m, x, []), domain=(0.05, 0.95), finite=True),
+        Sample(distribution_functions.of_family, (((3,), (3,)),), domain=((0.05, 0.95), (1.0, 2.0)), finite=True,
+               call=lambda x, a, m=m: distribution_functions.of_family("skewnorm", m, x, [a])),
+    )
 ]  # fmt: skip
 
 WINDOWS = [
     *[Sample(getattr(filters.windows, name), ((),), call=lambda name=name: getattr(filters.windows, name)(5),
              differentiable=False) for name in scipy_windows.PLAIN],
+    Sample(filters.firwin, ((),), call=lambda: filters.firwin(5, 0.3), differentiable=False),
     Sample(filters.get_window, ((),), call=lambda: filters.get_window("hann", 5), differentiable=False),
 ]  # fmt: skip
 
@@ -216,4 +232,5 @@ SAMPLES_SCIPY: list[Sample] = [
     *SPARSE,
     *FAMILIES,
     *WINDOWS,
+    *PLACES,
 ]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from gradscribe.runtime.rules.special import zeta
 from gradscribe.runtime.rules.special_distributions import spherical
 from gradscribe.runtime.rules.special_harmonics import harmonic
 
@@ -20,6 +21,11 @@ def stacked(fn: Any, *first: Any) -> Any:
         return np.stack([np.real(part) + 2.0 * np.imag(part) for part in fn(*first, x)])
 
     return call
+
+
+def real_parts(fn: Any) -> Any:
+    """Both parts of a complex function, as one number."""
+    return lambda *xs: np.real(fn(*xs)) + 2.0 * np.imag(fn(*xs))
 
 
 def of_order_2(fn: Any) -> Any:
@@ -142,4 +148,25 @@ DISTRIBUTIONS = [
       for f in (special.spherical_jn, special.spherical_yn, special.spherical_in, special.spherical_kn)],
 ]  # fmt: skip
 
-SAMPLES_SPECIAL: list[Sample] = [*FUNCTIONS, *DISTRIBUTIONS, *ELLIPTIC, *SPHEROIDAL, *HARMONICS, *NONCENTRAL]
+PARAMETERS = [
+    *[pairs(f, (0.3, 4.0), POSITIVE)
+      for f in (special.jv, special.yv, special.iv, special.kv, special.ive, special.kve, special.jve, special.yve)],
+    *[Sample(f, PAIRS, domain=((0.3, 4.0), POSITIVE), call=real_parts(f), finite=True)
+      for f in (special.hankel1, special.hankel2, special.hankel1e, special.hankel2e)],
+    Sample(zeta, PAIRS, domain=((1.5, 4.0), POSITIVE), finite=True),
+    Sample(special.zeta, PAIRS, domain=((1.5, 4.0), POSITIVE), call=ZETA, finite=True),
+    Sample(special.zeta, domain=(1.5, 4.0), call=ZETA, finite=True),
+    *[pairs(f, POSITIVE, UNIT)
+      for f in (special.gammaincinv, special.gammainccinv, special.chdtri, special.stdtrit)],
+    *[pairs(f, POSITIVE, POSITIVE) for f in (special.chdtr, special.chdtrc)],
+    *[pairs(f, POSITIVE, domain) for f in (special.stdtr,) for domain in (POSITIVE, (-2.0, -0.3))],
+    *[Sample(f, (((3,), (3,), (3,)),), domain=(POSITIVE, POSITIVE, last), finite=True)
+      for last, fs in ((UNIT, (special.betaincinv, special.betainccinv, special.fdtri, special.gdtrix)),
+                       (POSITIVE, (special.fdtr, special.fdtrc, special.gdtr, special.gdtrc)))
+      for f in fs],
+    Sample(special.gdtria, (((3,), (3,), (3,)),), domain=(UNIT, POSITIVE, POSITIVE), finite=True),
+]  # fmt: skip
+
+SAMPLES_SPECIAL: list[Sample] = [
+    *FUNCTIONS, *DISTRIBUTIONS, *ELLIPTIC, *SPHEROIDAL, *HARMONICS, *NONCENTRAL, *PARAMETERS,
+]  # fmt: skip

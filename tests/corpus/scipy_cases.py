@@ -22,6 +22,8 @@ TURN = np.array([[0.9137, 0.2071], [-0.1093, 1.1179]])
 ROWS, COLUMNS = np.array([0, 1, 2, 3, 0, 3]), np.array([0, 1, 2, 3, 1, 2])
 NUMBERS = np.array([2.0, 3.0, 2.5, 1.5, 0.5, 0.7])
 S = sparse.csc_matrix(np.diag([3.0, 4.0, 5.0, 6.0]) + np.diag([1.0, 0.5, -1.0], 1))
+SECTIONS = np.array([[0.3, 0.2, 0.1, 1.0, -0.4, 0.1], [0.5, 0.1, 0.2, 1.0, 0.2, 0.05]])
+LONG = RNG.normal(size=20)
 TIMES = np.linspace(0.0, 2.0, 9)
 TIGHT = {"rtol": 1e-9, "atol": 1e-11}
 
@@ -39,6 +41,11 @@ def of(module: Any, names: str, case: Callable[[Any], Callable[[Any], Any]], x: 
 def definite(a: Any) -> Any:
     """A symmetric matrix that is far from singular."""
     return a @ a.T + 4.0 * np.eye(4)
+
+
+def numbers(d: Any) -> Any:
+    """A sparse matrix of these numbers."""
+    return sparse.csr_array((d, (ROWS, COLUMNS)), shape=(4, 4))
 
 
 def cubic(s: Any, t: Any) -> Any:
@@ -60,6 +67,7 @@ of(special, "multigammaln", lambda f: lambda x: f(x + 2.0, 2), P)
 # scipy.integrate
 of(integrate, "trapezoid simpson", lambda f: lambda y: f(y, x=KNOTS[:6]), V)
 of(integrate, "cumulative_trapezoid cumulative_simpson", lambda f: lambda y: f(y, x=KNOTS[:6]), V)
+of(integrate, "romb", lambda f: lambda y: f(np.exp(y[:5]), dx=0.3), V)
 of(integrate, "quad", lambda f: lambda t: f(lambda s: np.exp(-t[0] * s * s), 0, t[0])[0], T)
 of(integrate, "fixed_quad", lambda f: lambda t: f(lambda s: np.exp(-t[0] * s * s), 0, t[0])[0], T)
 of(integrate, "quad_vec", lambda f: lambda t: f(lambda s: np.array([1.0, 2.0]) * np.exp(-t[0] * s), 0, t[0])[0], T)
@@ -93,6 +101,18 @@ of(
     lambda f: lambda v: f(AXES, v, np.stack([WITHIN / 5, WITHIN / 6], 1), method="cubic_legacy"),
     GRID,
 )
+of(interpolate, "make_smoothing_spline", lambda f: lambda y: f(KNOTS, y, lam=0.3)(WITHIN), HEIGHTS)
+of(
+    interpolate,
+    "make_lsq_spline",
+    lambda f: lambda y: f(KNOTS, y, [0.2, 0.2, 0.2, 2.0, 4.8, 4.8, 4.8], k=2)(WITHIN),
+    HEIGHTS,
+)
+of(interpolate, "LSQUnivariateSpline", lambda f: lambda y: f(KNOTS, y, [2.0], k=2)(WITHIN), HEIGHTS)
+of(interpolate, "BarycentricInterpolator KroghInterpolator", lambda f: lambda y: f(KNOTS, y)(WITHIN), HEIGHTS)
+of(interpolate, "barycentric_interpolate krogh_interpolate", lambda f: lambda y: f(KNOTS, y, WITHIN), HEIGHTS)
+of(interpolate, "RBFInterpolator", lambda f: lambda y: f(KNOTS[:, None], y, kernel="cubic")(WITHIN[:, None]), HEIGHTS)
+of(interpolate, "RectBivariateSpline", lambda f: lambda v: f(*AXES, v).ev(WITHIN / 5, WITHIN / 6), GRID)
 of(interpolate, "splrep", lambda f: lambda y: f(KNOTS, y)[1], HEIGHTS)
 of(interpolate, "splev", lambda f: lambda q: f(q, interpolate.splrep(KNOTS, HEIGHTS), der=1), WITHIN)
 
@@ -137,6 +157,10 @@ of(
 )
 of(ndimage, "uniform_filter uniform_filter1d", lambda f: lambda a: f(a, 3), IMAGE)
 of(ndimage, "laplace prewitt sobel", lambda f: lambda a: f(a), IMAGE)
+of(ndimage, "maximum_filter minimum_filter median_filter", lambda f: lambda a: f(a, (3, 2), mode="mirror"), IMAGE)
+of(ndimage, "rank_filter", lambda f: lambda a: f(a, 1, 3), IMAGE)
+of(ndimage, "percentile_filter", lambda f: lambda a: f(a, 70, 3), IMAGE)
+of(ndimage, "center_of_mass", lambda f: lambda a: np.stack(f(a + 5.0)), IMAGE)
 of(ndimage, "convolve", lambda f: lambda a: f(a, TURN), IMAGE)
 of(ndimage, "convolve1d", lambda f: lambda a: f(a, C[:3]), IMAGE)
 of(ndimage, "map_coordinates", lambda f: lambda p: f(IMAGE, p, mode="mirror"), PLACES)
@@ -191,7 +215,23 @@ of(optimize, "rosen_hess_prod", lambda f: lambda x: f(x, V), P)
 
 # scipy.signal
 of(signal, "correlate2d", lambda f: lambda a: f(a, TURN), IMAGE)
+of(signal, "welch", lambda f: lambda x: f(x, nperseg=8, average="median")[1], LONG)
+of(signal, "csd coherence", lambda f: lambda x: np.abs(f(x, x**2, nperseg=6, detrend="linear")[1]), LONG)
+of(signal, "periodogram", lambda f: lambda x: f(x, fs=2.0, nfft=24)[1], LONG)
+of(signal, "spectrogram", lambda f: lambda x: f(x, nperseg=6, mode="magnitude")[2], LONG)
+of(signal, "stft", lambda f: lambda x: np.abs(f(x, nperseg=6)[2]), LONG)
+of(signal, "medfilt wiener", lambda f: lambda a: f(a, 3), IMAGE)
+of(signal, "freqz", lambda f: lambda a: np.abs(f([1.0, 0.2], a, 7)[1]), C[:3])
+of(signal, "resample", lambda f: lambda x: f(x, 9), V)
+of(signal, "upfirdn", lambda f: lambda x: f(C, x, 3, 2), V)
+of(signal, "resample_poly", lambda f: lambda x: f(x, 3, 2), V)
 of(signal, "filtfilt", lambda f: lambda x: f([0.3, 0.2], [1.0, -0.4], x, padlen=3), V)
+of(signal, "find_peaks", lambda f: lambda x: f(x, height=-5.0)[1]["peak_heights"] ** 2, V)
+of(signal, "sosfiltfilt", lambda f: lambda x: f(SECTIONS, x, padlen=3), V)
+of(signal, "decimate", lambda f: lambda x: f(np.concatenate([x, x[::-1]]), 2), LONG)
+of(signal, "istft", lambda f: lambda x: f(signal.stft(x, nperseg=6)[2] * 1.1, nperseg=6)[1] ** 2, LONG)
+of(signal, "lombscargle", lambda f: lambda x: f(x, np.sin(x), [0.5, 1.0, 2.0]), KNOTS)
+of(signal, "chirp", lambda f: lambda t: f(t, 0.3, 2.0, t[0], phi=20), KNOTS)
 of(signal, "hilbert", lambda f: lambda x: np.abs(f(x)), V)
 of(signal, "lfilter_zi", lambda f: lambda b: f(b, [1.0, -0.4, 0.1]), C[:3])
 of(signal, "sosfilt", lambda f: lambda s: f(np.concatenate([s, [1.0, -0.4, 0.1]])[None], V), C[:3])
@@ -203,6 +243,20 @@ for _form in ("csr", "csc", "coo"):
 for _form in ("bsr", "dia", "dok", "lil"):
     of(sparse, f"{_form}_matrix {_form}_array", lambda f: lambda x: f(S) @ x, B)
 of(sparse, "diags diags_array", lambda f: lambda c: f([c, c[:3]], offsets=[0, 1]) @ B, C)
+of(sparse, "hstack vstack", lambda f: lambda d: f([numbers(d), S]) @ B[:1].repeat(8, 0)[: f([S, S]).shape[1]], NUMBERS)
+of(
+    sparse,
+    "bmat block_array",
+    lambda f: lambda d: f([[numbers(d), None], [S, numbers(d)]]) @ np.tile(B, (2, 1)),
+    NUMBERS,
+)
+of(sparse, "block_diag", lambda f: lambda d: f([numbers(d), S]) @ np.tile(B, (2, 1)), NUMBERS)
+of(sparse, "kron", lambda f: lambda d: f(numbers(d), TURN) @ np.tile(B, (2, 1)), NUMBERS)
+of(sparse, "tril triu", lambda f: lambda d: f(numbers(d)) @ B, NUMBERS)
+of(sparse, "eye eye_array identity", lambda f: lambda d: (f(4) + numbers(d)) @ B, NUMBERS)
+of(sparse, "spdiags", lambda f: lambda c: f(np.stack([c, c**2]), [0, 1], 4, 4) @ B, C)
+of(systems, "inv", lambda f: lambda d: f(numbers(d).tocsc()).toarray(), NUMBERS)
+of(systems, "norm", lambda f: lambda d: f(numbers(d)), NUMBERS)
 of(systems, "spsolve", lambda f: lambda d: f(sparse.csc_matrix((d, (ROWS, COLUMNS)), shape=(4, 4)), B[:, 0]), NUMBERS)
 of(
     systems,
@@ -232,6 +286,8 @@ of(distance, "pdist", lambda f: lambda a: f(a), B)
 
 # scipy.stats
 of(stats, "entropy gmean hmean gstd variation sem kurtosis skew", lambda f: lambda p: f(p), P)
+of(stats, "iqr", lambda f: lambda p: f(p, rng=(10, 80)), P)
+of(stats, "trim_mean", lambda f: lambda p: f(p, 0.2), P)
 of(stats, "zscore", lambda f: lambda p: f(p), P)
 of(stats, "zmap", lambda f: lambda p: f(p, p**2), P)
 of(stats, "moment", lambda f: lambda p: f(p, 3), P)
@@ -244,6 +300,8 @@ CASES["scipy.stats.multivariate_normal"] = (
     lambda x: stats.multivariate_normal.logpdf(x, np.zeros(2), TURN @ TURN.T),
     B,
 )
+CASES["scipy.stats.multivariate_t"] = lambda x: stats.multivariate_t.logpdf(x, np.zeros(2), TURN @ TURN.T, 3.0), P[:2]
+CASES["scipy.stats.multinomial"] = lambda p: stats.multinomial.logpmf([1, 0, 2], 3, p / np.sum(p)), P[:3]
 CASES["scipy.stats.dirichlet"] = lambda a: stats.dirichlet.logpdf(P[:3] / np.sum(P[:3]), a), P[3:]
 
 DISCRETE: dict[str, Case] = {
@@ -256,6 +314,8 @@ DISCRETE: dict[str, Case] = {
     "boltzmann": (lambda p: stats.boltzmann.pmf(np.arange(4), p[0], 4), np.array([0.6])),
     "dlaplace": (lambda p: stats.dlaplace.pmf(np.arange(-3, 4), p[0]), np.array([0.6])),
     "yulesimon": (lambda p: stats.yulesimon.logpmf(np.arange(1, 5), p[0]), np.array([1.6])),
+    "zipf": (lambda p: stats.zipf.logpmf(np.arange(1, 5), p[0]), np.array([1.9])),
+    "skellam": (lambda p: stats.skellam.logpmf(np.arange(-2, 4), p[0], p[1]), np.array([1.6, 2.3])),
     "poisson": (lambda p: stats.poisson.logpmf(3, p), np.array([1.6, 2.0])),
     "binom": (lambda p: stats.binom.pmf(3, 5, p), np.array([0.6, 0.3])),
     "bernoulli": (lambda p: stats.bernoulli.pmf(np.arange(2), p[0]), np.array([0.6])),

@@ -1016,9 +1016,9 @@ _ways(Kind.may_raise, """
     datetime.timedelta(seconds=float(t)).total_seconds() * 0.0 + t
     datetime.datetime.fromtimestamp(t * 10.0, datetime.timezone.utc).year * t
     datetime.timedelta(seconds=1) * 2 and t
-    sqlite3.connect(":memory:").execute("select ?", (float(t),)).fetchone()[0]
-    sqlite3.connect(":memory:").execute("select ? + 1", (t,)).fetchone()[0]
-    sqlite3.connect(":memory:").execute("select ?", (t.item(),)).fetchone()[0]
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:\\n    r = db.execute("select ?", (float(t),)).fetchone()[0]
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:\\n    r = db.execute("select ? + 1", (t,)).fetchone()[0]
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:\\n    r = db.execute("select ?", (t.item(),)).fetchone()[0]
     t.tolist()
     (t * np.ones(2)).tolist()[0]
     sum((t * np.ones(3)).tolist())

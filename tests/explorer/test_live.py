@@ -190,6 +190,30 @@ def test_the_page_follows_the_file_through_errors_and_back(tmp_path: Path) -> No
         assert "half(r) * r" in text
 
 
+@pytest.mark.slow
+def test_it_follows_an_editor_that_renames_a_file_that_goes_and_modules_of_a_package(tmp_path: Path) -> None:
+    path, part = tmp_path / "model.py", tmp_path / "parts" / "scales.py"
+    part.parent.mkdir()
+    part.write_text("def scaled(x):\n    return x * 2.0\n")
+    text = MODEL.replace("import numpy as np\n", "import numpy as np\nfrom parts.scales import scaled\n").replace(
+        "r * r)", "scaled(r))"
+    )
+    path.write_text(text)
+    with Explorer(Choice(f"{path}:loss", "w")) as explorer:
+        assert "x * 2.0" in shown(explorer)
+        part.write_text("def scaled(x):\n    return x * 3.0\n")
+        assert "x * 3.0" in shown(explorer, 1)
+        (tmp_path / ".model.py.new").write_text(text.replace("scaled(r))", "scaled(r) + 1.0)"))
+        (tmp_path / ".model.py.new").replace(path)
+        assert "scaled(r) + 1.0" in shown(explorer, 2)
+        path.unlink()
+        assert "there is no file" in shown(explorer, 3)
+        path.write_text(text)
+        assert "x * 3.0" in shown(explorer, 4)
+        time.sleep(1.0)
+        assert explorer.state() == {"version": 5, "seconds": None}  # no page without a reason
+
+
 def test_the_command_prints_the_address_and_ends_by_an_interrupt(tmp_path: Path) -> None:
     path = tmp_path / "model.py"
     path.write_text(MODEL)

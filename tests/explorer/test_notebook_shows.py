@@ -133,3 +133,14 @@ def test_the_magic_says_what_it_cannot_follow(shell: Any) -> None:
     assert "unrecognized arguments" in shell("--what", "x = 1\n")[1]
     assert "--show takes source, graph, compare, not tree" in shell("--show tree", "def f(): return 1.0\n")[1]
     assert "ZeroDivisionError" in shell("", "1 / 0\ndef f(): return 1.0\n")[1]
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_magic_of_a_line_says_the_options(shell: Any) -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.utils.capture import capture_output
+
+    with capture_output() as captured:
+        InteractiveShell.instance().run_line_magic("gradscribe", "-h")
+    assert "--show" in captured.stdout
+    assert "usage: %%gradscribe" in captured.stdout

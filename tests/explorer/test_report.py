@@ -53,6 +53,94 @@ def test_each_generated_line_is_linked_with_the_users_line_and_its_direction() -
     assert linked[backward] == (f"0:{FIRST + 2}", "backward")
 
 
+def test_a_line_whose_operations_are_nested_in_the_statement_of_another_is_linked_with_it() -> None:
+    def masked(x: Any) -> Any:
+        r = np.sqrt(np.sum(x * x))
+        t = np.where(x > 0, np.log(x), 0.0)
+        return r + np.sum(t)
+
+    generated = report_data(masked, (np.ones(3),), {})["generated"]
+    first = masked.__code__.co_firstlineno
+    (row,) = [k for k, row in enumerate(generated["rows"]) if "np.where(mask, 1.0, 0) / x" in row]
+    assert {generated["links"][row], *generated["also"][row]} == {f"0:{first + 1}", f"0:{first + 2}"}
+
+
+def test_both_arms_of_a_branch_in_one_row_are_linked_with_it() -> None:
+    def halved(x: Any) -> Any:
+        while np.sum(x) > 1.0:
+            if np.max(x) > 2.0:
+                x = x * 0.5
+            else:
+                x = x * 0.9
+        return np.sum(x)
+
+    generated = report_data(halved, (np.array([3.0, 2.0]),), {})["generated"]
+    first = halved.__code__.co_firstlineno
+    forward, backward = [k for k, row in enumerate(generated["rows"]) if " if taken else " in row]
+    for row in (forward, backward):
+        assert {generated["links"][row], *generated["also"][row]} == {f"0:{first + k}" for k in (2, 3, 5)}
+
+
+class Scaled:
+    """A part of a model, which computes."""
+
+    def __init__(self, factor: Any) -> None:
+        self.factor = factor
+
+    def __call__(self, x: Any) -> Any:
+        return np.tanh(x * self.factor)
+
+
+class Chain:
+    """A model, which only passes on."""
+
+    def __init__(self) -> None:
+        self.parts = [Scaled(np.full(3, 2.0)), Scaled(np.full(3, 3.0))]
+
+    def passed_on(self, x: Any) -> Any:
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def loss(self, x: Any) -> Any:
+        return np.sum(self.passed_on(x))
+
+
+def test_functions_have_their_names_and_arrays_from_outside_the_place_where_they_were_read() -> None:
+    data = report_data(Chain().loss, (np.ones(3),), {})
+    assert [source["name"] for source in data["sources"]] == ["Scaled.__call__", "Chain.passed_on", "Chain.loss"]
+    assert [(node["op"], node["name"]) for node in nodes_of(data, "input")] == [
+        ("argument", "x"),
+        ("from outside", "self.parts[0].factor"),
+        ("from outside", "self.parts[1].factor"),
+    ]
+
+
+def test_operations_of_ours_are_called_without_their_module() -> None:
+    data = report_data(lambda x: x[1] * np.sum(x[:2]), (np.ones(3),), {})
+    assert [node["op"] for node in data["nodes"] if node["op"].startswith("gradscribe")] == []
+    assert "np.multiply" in {node["op"] for node in data["nodes"]}
+
+
+def test_the_title_says_which_derivative_it_is() -> None:
+    def cubes(x: Any) -> Any:
+        return np.sum(x**3)
+
+    titles = [
+        report_data(function, (np.ones(2),), {})["title"]
+        for function in (cubes, gs.compile(gs.grad(cubes)), gs.hessian(cubes), gs.jacobian(gs.grad(cubes)))
+    ]
+    assert titles == [
+        "The gradient of cubes",
+        "The gradient of cubes",
+        "The Hessian of cubes",
+        "The Jacobian of the gradient of cubes",
+    ]
+    jacobian = report_data(gs.jacobian(lambda x: x**3), (np.ones(2),), {})
+    assert jacobian["title"] == "The Jacobian of the lambda"
+    assert jacobian["notes"] == ["Not compared: that is for functions whose result is one real number."]
+
+
 def test_the_graph_has_every_argument_and_the_values_of_every_operation() -> None:
     data = report_data(loss, ARGS, {})
     assert [node["name"] for node in nodes_of(data, "input")] == ["w", "b", "x"]
@@ -109,7 +197,8 @@ def test_the_values_within_a_loop_are_those_of_all_trips() -> None:
         return np.sum(x)
 
     data = report_data(looped, (np.ones(3),), {})
-    (loop,) = [k for k, node in enumerate(data["nodes"]) if node["op"] == "scan" and node["phase"] == "forward"]
+    (loop,) = [k for k, node in enumerate(data["nodes"]) if node["op"] == "loop" and node["phase"] == "forward"]
+    assert data["sources"][0]["name"] == "looped"
     (tanh,) = [node for node in nodes_of(data, "forward") if node["op"] == "np.tanh"]
     x, seen = np.ones(3), []
     for _ in range(50):
@@ -138,6 +227,11 @@ def test_all_ways_stand_side_by_side_with_their_times() -> None:
         assert values["b"][2] == values["b"][0]
         rows = [row for row, key in zip(data["generated"]["c"], data["generated"]["c_links"], strict=True) if key]
         assert any("exp(" in row for row in rows)
+
+
+def test_a_number_keeps_its_sign_whichever_way_it_was_found() -> None:
+    ((_, _, *found, _),) = report_data(lambda x: -2.5 * x, (0.5,), {})["comparison"]["values"]
+    assert found == ["-2.5", "-2.5", "-" if compiler() is None else "-2.5", "-2.5"]
 
 
 def test_what_runs_eagerly_has_a_page_with_the_reason() -> None:
@@ -183,7 +277,7 @@ def test_no_text_of_the_users_is_markup_and_nothing_is_loaded_from_elsewhere(tmp
     assert html.count("<script") == 3
     assert html.count("</script") == 3
     assert "<img" not in html
-    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//|@import|url\(""", html)
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//|@import|url\((?!#)""", html)
     data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])  # type: ignore[index]
     assert HOSTILE[:20] in "\n".join(row for source in data["sources"] for row in source["rows"])
 

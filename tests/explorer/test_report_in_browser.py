@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
+from gradscribe.explorer import report as explorer_report
 from gradscribe.explorer.attempt import Choice
 from gradscribe.explorer.live import Explorer
 from gradscribe.explorer.report import page, report_data
@@ -123,6 +124,91 @@ def test_a_line_without_a_way_back_is_lit_in_the_one_hue(opened: Any, tmp_path: 
     assert lit(shown, "source", "both") == ["return np.sum(r * r)"]
 
 
+def test_the_values_of_a_line_are_in_sight_beside_it_and_stay_while_the_pointer_is_elsewhere(
+    opened: Any, report_file: Path
+) -> None:
+    shown = opened(report_file)
+    shown.locator("#source .row", has_text="p = 1.0").click()
+    assert shown.locator("#line").inner_text() == "p = 1.0 / (1.0 + np.exp(-z))"
+    place = shown.locator("#detail").bounding_box()
+    assert place["y"] + place["height"] <= 900
+    assert shown.locator("#source .row", has_text="p = 1.0").bounding_box()["y"] < place["y"]
+    shown.locator("#source .row", has_text="z = x @ w").hover()
+    assert "np.matmul" in shown.locator("#detail").inner_text()
+    shown.locator("#detail").hover()  # on the way to it the pointer left the pane
+    assert "np.matmul" not in shown.locator("#detail").inner_text()
+    assert lit(shown, "source") == ["p = 1.0 / (1.0 + np.exp(-z))"]
+
+
+def test_the_wheel_scrolls_the_page_until_the_graph_was_clicked(opened: Any, report_file: Path) -> None:
+    shown = opened(report_file)
+    shown.locator("#graph").evaluate("element => element.scrollIntoView()")
+    shown.locator("#graph").hover()
+    before, at_first = shown.evaluate("scrollY"), shown.locator("#graph svg > g").get_attribute("transform")
+    shown.mouse.wheel(0, -200)
+    shown.wait_for_function(f"scrollY < {before}")
+    assert shown.locator("#graph svg > g").get_attribute("transform") == at_first
+    shown.locator("#graph").click(position={"x": 5, "y": 5})
+    shown.mouse.wheel(0, -200)
+    shown.wait_for_function(
+        "before => document.querySelector('#graph svg > g').getAttribute('transform') !== before", arg=at_first
+    )
+
+
+def test_many_arguments_of_one_name_share_a_box_and_boxes_say_how_large_the_cotangents_are(
+    opened: Any, tmp_path: Path
+) -> None:
+    def layers(params: Any, x: Any) -> Any:
+        for k in range(len(params)):
+            x = np.tanh(x @ params[k][0] + params[k][1])
+        return np.sum(x * x)
+
+    params = [(np.eye(3), np.zeros(3)) for _ in range(4)]
+    shown = opened(gs.report(gs.value_and_grad(layers), params, np.ones(3), path=tmp_path / "layers.html"), 375)
+    assert shown.locator(".box").count() == 4
+    argument = shown.locator('.box[data-key="argument 0"]')
+    assert "8 arrays" in argument.text_content()
+    assert "|d| ≤ " in shown.locator(".box", has_text="np.tanh").text_content()
+    letters = shown.locator(".box text").first.bounding_box()
+    assert letters["height"] > 8  # pixels, to be read
+    argument.press("Enter")
+    assert shown.locator('.box[data-key^="argument"]', has_text="params[").count() == 8
+
+
+def test_the_box_of_an_argument_says_how_large_its_gradient_is(opened: Any, tmp_path: Path) -> None:
+    def shrunk(x: Any, rate: Any) -> Any:
+        while np.sum(x) > 1.0:
+            x = x * rate
+        return np.sum(x * x)
+
+    args = np.array([3.0, 2.0]), 0.7
+    shown = opened(gs.report(shrunk, *args, path=tmp_path / "shrunk.html"))
+    for name, gradient in zip(("x", "rate"), gs.grad(shrunk, argnums=(0, 1))(*args), strict=True):
+        words = shown.locator(".box", has=shown.locator(f"text='{name}'")).locator("text=|d|").text_content()
+        assert float(words.rpartition("≤")[2]) == pytest.approx(np.max(np.abs(gradient)), rel=1e-3)
+
+
+def test_a_page_without_a_graph_says_so_in_its_place(opened: Any, tmp_path: Path) -> None:
+    def eager(x: Any) -> Any:
+        global SEEN
+        SEEN = x
+        return np.sum(x * x)
+
+    shown = opened(gs.report(eager, np.ones(3), path=tmp_path / "eager.html"))
+    assert shown.locator("#graph").is_hidden()
+    assert "There is none: the function runs eagerly." in shown.locator("#drawn").inner_text()
+    assert "agree" in shown.locator("#verdict").inner_text()
+
+
+def test_what_is_to_be_looked_at_stands_first_and_nothing_is_said_where_there_is_nothing(
+    opened: Any, report_file: Path, tmp_path: Path
+) -> None:
+    assert opened(report_file).locator("#flagged").is_hidden()
+    shown = opened(gs.report(lambda x: np.sum(np.sqrt(x - x) * x), np.ones(3), path=tmp_path / "nan.html"))
+    assert "The gradient of x is NaN" in shown.locator("#flags").inner_text()
+    assert shown.locator("#flagged").bounding_box()["y"] < shown.locator("#source").bounding_box()["y"]
+
+
 def test_the_panes_are_walked_by_the_keyboard(opened: Any, report_file: Path) -> None:
     shown = opened(report_file)
     shown.locator("#source .code").focus()
@@ -213,6 +299,8 @@ def test_a_function_of_many_lines_opens_folded_and_no_view_is_too_large(opened: 
     for _ in range(6):
         assert shown.evaluate(opening) < 1000  # milliseconds, the layout among them
         assert shown.locator(".box").count() <= 150
+    assert shown.locator("#lines tbody tr").count() == 376
+    assert shown.locator("#lines tbody tr:visible").count() == 25  # the rest on request
 
 
 def test_the_live_page_follows_the_file_and_recovers_from_an_error(browser: Any, tmp_path: Path) -> None:
@@ -259,8 +347,8 @@ def test_the_picture_in_the_documents_is_this_page(opened: Any, tmp_path: Path) 
     exec(compile(SHOWN, str(path), "exec"), space)
     x = np.random.default_rng(0).normal(size=(50, 3))
     args = np.array([0.5, -0.5, 0.2]), x, np.tanh(x @ np.array([1.0, -2.0, 0.5]))
-    shown = opened(gs.report(gs.value_and_grad(space["loss"]), *args, path=tmp_path / "report.html"), 1100)
-    shown.set_viewport_size({"width": 1100, "height": 1190})
+    shown = opened(gs.report(gs.value_and_grad(space["loss"]), *args, path=tmp_path / "report.html"), 1200)
+    shown.set_viewport_size({"width": 1200, "height": 1480})
     shown.locator("#source .row", has_text="r = np.tanh(x @ w) - y").hover()
     fresh = tmp_path / "explorer.png"
     shown.screenshot(path=fresh)
@@ -285,7 +373,7 @@ PAYLOADS = [
 def everywhere(data: Any, payload: str) -> Any:
     """The data of a page with a text at the place of every text that the user's code may bring."""
     if isinstance(data, dict):
-        ours = ("phase", "phases", "key", "links", "of", "place")
+        ours = ("phase", "phases", "key", "links", "also", "of", "ofs", "place")
         return {name: value if name in ours else everywhere(value, payload) for name, value in data.items()}
     if isinstance(data, list):
         return [everywhere(value, payload) for value in data]
@@ -304,3 +392,78 @@ def test_no_name_or_text_of_the_users_becomes_markup(opened: Any, tmp_path: Path
         assert shown.locator("img, iframe, a, meta[http-equiv], style").count() == 1  # the style is ours
         assert shown.locator("script").count() == 3
         assert payload.split()[0] in shown.title()
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_whatever_the_users_code_calls_markup_is_text_on_the_page(
+    opened: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, payload: str
+) -> None:
+    """The same, through the user's code: names, keys, docstrings, comments, paths, what is outside, and errors."""
+    monkeypatch.setattr(explorer_report, "compiler", lambda: None)  # the C would take the time
+    text = (
+        f"import numpy as np\ndef loss(params):\n    {('doc ' + payload)!r}\n    # {payload}\n    note = {payload!r}\n"
+        f"    t = np.sqrt(params[{payload!r}] - 1.0)\n    return np.sum(t * HELD.weights[{payload!r}])\n"
+    )
+    path = tmp_path / f"{payload.replace('/', '_')}.py"
+    path.write_text(text, encoding="utf-8")
+    held = type(payload, (), {"weights": {payload: np.arange(3.0)}})
+    space: dict[str, Any] = {"HELD": held()}
+    exec(compile(text, str(path), "exec"), space)
+    space["loss"].__qualname__ = space["loss"].__name__ = payload
+    others = (failing(payload), eager(payload)) if payload in PAYLOADS[:2] else ()
+    for k, function in enumerate((space["loss"], *others)):
+        shown = opened(gs.report(function, {payload: np.ones(3)}, path=tmp_path / f"{k}.html"))
+        for row in shown.locator("#source .row[data-key]").all():
+            row.hover()
+        if k == 0:
+            for place in ("#source", "#compare", "#flags"):  # the last for the root's slope at 0
+                assert payload.lstrip("\u2028") in shown.locator(place).inner_text()  # as a key it is escaped
+            shown.locator(".box").first.press("Enter")
+        assert shown.locator("img, iframe, a, meta[http-equiv], style").count() == 1
+        assert shown.locator("script").count() == 3
+
+
+def failing(payload: str) -> Any:
+    """A function that fails, in the user's words, when its values are looked at."""
+    calls = []
+
+    def loss(params: Any) -> Any:
+        calls.append(1)
+        return gs.functional.relu(params[payload]).sum() / (1.0 if len(calls) < 3 else 2.0)
+
+    return loss
+
+
+def eager(payload: str) -> Any:
+    """A function that runs eagerly, for a reason with the payload in it."""
+
+    def loss(params: Any) -> Any:
+        globals()[payload] = 1
+        return np.sum(params[payload] ** 2)
+
+    return loss
+
+
+@pytest.mark.parametrize(
+    "payload", ["<img src=x onerror=alert(1)>", "</p><script>alert(1)</script>", '" onfocus="alert(1)" autofocus="']
+)
+def test_an_error_in_the_users_words_is_text_on_the_live_page(browser: Any, tmp_path: Path, payload: str) -> None:
+    path = tmp_path / f"{payload.replace('/', '')}.py"
+    path.write_text(
+        f"import numpy as np\ndef loss(w):\n    raise ValueError({payload!r})  # {payload}\n", encoding="utf-8"
+    )
+    context = browser.new_context()
+    with Explorer(Choice(str(path), f"np.ones(3), {payload!r}")) as explorer:
+        shown, problems = context.new_page(), []
+        shown.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
+        shown.on("pageerror", lambda error: problems.append(str(error)))
+        shown.goto(explorer.address)
+        assert "loss" in shown.locator("#said").inner_text(timeout=60_000)
+        path.write_text(path.read_text(encoding="utf-8").replace("loss(w)", "loss(w, _)"), encoding="utf-8")
+        shown.wait_for_function(
+            "word => document.querySelector('#said')?.textContent.includes(word)", arg=payload, timeout=60_000
+        )
+        assert payload in shown.locator(".lit-backward").first.inner_text()
+        assert shown.locator("img, iframe, a, main script").count() == 0
+        assert problems == []
+    context.close()

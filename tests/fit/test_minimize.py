@@ -587,3 +587,14 @@ for call in (lambda: gs.minimize(sum, [1.0]), lambda: gs.curve_fit(max, [1.0], [
         for n in ("minimize", "curve_fit", "least_squares")
     ]
     assert done.stdout.splitlines() == expected
+
+
+@pytest.mark.parametrize("name", ["jac", "hess", "hessp"])
+def test_derivatives_of_the_users_own_raise_by_name(name: str) -> None:
+    with pytest.raises(TypeError, match=f"gs.minimize takes no {name}, since it computes the exact one"):
+        gs.minimize(lambda x: x * x, 1.0, **{name: lambda x: 2 * x})  # type: ignore[arg-type]
+
+
+def test_an_unknown_keyword_raises() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'jack'"):
+        gs.minimize(lambda x: x * x, 1.0, jack=1)  # type: ignore[arg-type]

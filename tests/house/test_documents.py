@@ -15,6 +15,8 @@ import pytest
 
 import gradscribe as gs
 from gradscribe.transforms.compiler.native.build import compiler
+from gradscribe.transforms.compiler.python import steps as target_steps
+from gradscribe.transforms.compiler.schedule import steps as schedule_steps
 
 import documents
 from documents import DOCUMENTS, ROOT
@@ -48,6 +50,35 @@ def test_messages_and_docstrings_name_pages_that_the_package_has():
                 named.setdefault(page, path)
     assert len(named) > 5
     assert not {page: path for page, path in named.items() if not (package / "docs" / page).exists()}
+
+
+def test_an_extra_that_is_named_anywhere_is_one():
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    known = set(config["options.extras_require"])
+    named = {}
+    for path in (file for kind in ("*.md", "*.py", "*.ipynb") for file in ROOT.rglob(kind)):
+        if not {".venv", "build"} & set(path.relative_to(ROOT).parts):
+            for extras in re.findall(
+                r"(?:gradscribe|\bpip install (?:-e )?\W*\.)\[([a-z, ]+)\]", path.read_text(encoding="utf-8")
+            ):
+                named |= dict.fromkeys(re.split(", *", extras), path)
+    assert len(named) > 8
+    assert {extra: path for extra, path in named.items() if extra not in known} == {}
+
+
+def test_the_commands_for_contributors_name_scripts_that_exist():
+    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.S | re.M)
+    scripts = {script for block in blocks for script in re.findall(r"python ([\w./-]+\.py)", block)}
+    assert len(scripts) > 7
+    assert not [script for script in sorted(scripts) if not (ROOT / script).exists()]
+
+
+def test_the_page_for_contributors_has_each_step():
+    page = (ROOT / "docs" / "internals.md").read_text(encoding="utf-8")
+    tables = re.findall(r"^\| step \| decides \|\n\|---\|---\|\n((?:\|.*\n)+)", page, re.M)
+    named = [re.findall(r"^\| `(\w+)` \|", table, re.M) for table in tables]
+    assert named == [list(schedule_steps.STEPS), list(target_steps.STEPS)]
 
 
 def test_the_readme_has_the_two_commands_as_ci_runs_them():

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import gradscribe
-from gradscribe.tracer.modes.listening import Recorder
+from gradscribe.tracer.core.recorder import Recorder
 
 import house
 from house import FACE, LAYERS, ROOT
@@ -162,7 +162,7 @@ def test_a_relative_import_is_resolved_from_a_package_too():
         ("runtime.rules.special", "import scipy.special\nfrom ..registry import op\nfrom .support import spread"),
         ("tracer.tensor", "from ..runtime import ops\nfrom .. import runtime\ndef f():\n    import scipy"),
         ("transforms.compiler.text.emit", "import gast\nfrom ...runtime.ir import Graph\nfrom ..trees import flatten"),
-        ("transforms.compiler.passes.dead", "from ....tracer import modes\nfrom ..verify import verify"),
+        ("transforms.compiler.passes.dead", "from ....tracer import core\nfrom ..verify import verify"),
         ("explorer.demo", "from ..transforms import gradient\nfrom . import show"),
         ("__main__", "from .explorer import main"),
     ],

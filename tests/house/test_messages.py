@@ -15,7 +15,7 @@ import house
 # What a user calls; the compiler within says its reasons through these, and the rules of ops say NumPy's own words.
 PUBLIC = (
     "__init__.py", "__main__.py", "compat", "explorer", "learn", "runtime/errors.py", "runtime/registry.py",
-    "runtime/user_ops.py", "tracer/autograd", "tracer/core", "tracer/modes", "tracer/protocols", "tracer/random",
+    "runtime/user_ops.py", "tracer/autograd", "tracer/core", "tracer/protocols", "tracer/random",
     "tracer/tensors", "transforms/checks",
     "transforms/derivatives", "transforms/exports", "transforms/why", "transforms/user_code", "transforms/compiler/compile.py",
     "transforms/compiler/driver", "transforms/compiler/explain.py", "transforms/compiler/source.py", "transforms/*.py",

@@ -157,3 +157,21 @@ def test_each_public_name_has_an_example_in_its_docstring() -> None:
         r"gs\.functional\.(\w+_|upsample)"
     )  # of these the name without the underscore, and `interpolate`
     assert {name for name in without if not others.fullmatch(name)} == set()
+
+
+def test_each_public_name_of_gradscribe_has_a_group_of_the_reference() -> None:
+    build = builder()
+    names = build.public_names("gradscribe")
+    groups = {name: build.group_of(getattr(importlib.import_module("gradscribe"), name)) for name in names}
+    assert set(groups.values()) == set(build.GROUPS)
+    assert groups["grad"] == "Derivatives"
+    assert groups["singular"] == groups["compare"] == "Check and look"
+
+
+def test_each_section_says_of_each_of_its_pages_what_it_is_about(site: Path) -> None:
+    for name, (_, below) in builder().SECTIONS.items():
+        text = (site / f"{name}.html").read_text(encoding="utf-8")
+        article = text[text.index("<article") : text.index("</article>")]
+        for page in below.split():
+            (words,) = re.findall(rf'href="{re.escape(page)}\.html">.*?</a>:\s*(.*?)</p>', article, re.S)
+            assert len(re.sub("<[^>]*>", "", words).split()) >= 4, page

@@ -296,6 +296,24 @@ def test_schedules_in_a_row_are_of_one_optimiser_and_step_without_a_figure() -> 
         lr_scheduler.SequentialLR(optimizer, [lr_scheduler.ReduceLROnPlateau(optimizer)], [])
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("StepLR", {"step_size": 0}), ("CosineAnnealingLR", {"T_max": 0}),
+     ("CyclicLR", {"base_lr": 0.1, "max_lr": 0.2, "step_size_up": 0, "step_size_down": 2})],
+)  # fmt: skip
+def test_a_schedule_of_no_steps_is_refused_when_it_is_made(name: str, options: dict[str, Any]) -> None:
+    step = next(option for option, value in options.items() if value == 0)
+    with pytest.raises(ValueError, match=f"Expected positive integer {step}, but got 0"):
+        getattr(gs.optim.lr_scheduler, name)(gs.optim.SGD(lr=1.0, momentum=0.9), **options)
+
+
+def test_a_line_of_no_epochs_stays_where_it_starts() -> None:
+    schedule = gs.optim.lr_scheduler.LinearLR(gs.optim.SGD(lr=1.0), start_factor=0.5, total_iters=0)
+    for _ in range(3):
+        assert schedule.get_last_lr() == [0.5]  # as in PyTorch
+        schedule.step()
+
+
 def test_a_plateau_takes_a_loss_as_it_is() -> None:
     opt = gs.optim.SGD(lr=1.0)
     schedule = gs.optim.lr_scheduler.ReduceLROnPlateau(opt, patience=0)

@@ -192,3 +192,15 @@ def test_a_complex_product_that_numpy_rounds_by_its_place_is_no_difference() -> 
         for _ in range(2):
             x, y = numbers(50, 3), numbers(50, 3)
             np.testing.assert_allclose(compiled(x, y), np.cross(x, y), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("f", [np.arcsin, np.arccos, np.arccosh, np.arctanh, np.sqrt, np.log, lambda z: z**0.3])
+@pytest.mark.parametrize("real", [2.0, -2.0])
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_along_a_branch_cut_the_side_is_that_of_the_signed_zero(
+    f: Callable[[Any], Any], real: float, zero: float
+) -> None:
+    for part in (np.real, np.imag):
+        ends = [part(f(np.array(complex(real + step, zero)))) for step in (1e-6, -1e-6)]
+        slope = gs.grad(lambda z, part=part: part(f(z)))(np.array(complex(real, zero))).real
+        assert slope == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-8)

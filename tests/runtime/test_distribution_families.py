@@ -18,13 +18,11 @@ OUT_OF_SIGHT = {
     "dpareto_lognorm", "genhyperbolic", "geninvgauss", "irwinhall", "kappa4", "ksone", "kstwo", "kstwobign", "landau",
     "levy_stable", "ncf", "nct", "ncx2", "studentized_range",
 }  # fmt: skip
-CONSTANT_SHAPES: dict[str, Any] = {"gausshyper": "abc", "truncnorm": "ab"}  # shapes in which there is no slope
+CONSTANT_SHAPES: dict[str, Any] = {"gausshyper": "abc"}  # shapes in which there is no slope
 # SciPy 1.15 computes these by a helper that takes plain arrays alone, so that they raise there.
 IS_OLD = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 16)
-OLDER = "burr cosine crystalball fisk genextreme gengamma genpareto gibrat lognorm recipinvgauss skewnorm"
+OLDER = "burr cosine crystalball fisk genextreme gengamma genpareto gibrat lognorm recipinvgauss"
 RAISING = set(OLDER.split()) if IS_OLD else set()
-if IS_OLD:
-    CONSTANT_SHAPES["tukeylambda"] = ["lam"]
 FAMILIES = [(name, args) for name, args in params.distcont if name not in OUT_OF_SIGHT | RAISING]
 
 

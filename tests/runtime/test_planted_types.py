@@ -51,7 +51,11 @@ BESIDE: dict[Any, tuple[Any, ...]] = {
     np.indices: ((2, 3),), np.eye: (3,), np.identity: (3,), np.tri: (3,), np.tril_indices: (3,), np.triu_indices: (3,),
     np.diag_indices: (3,), np.bartlett: (4,), np.blackman: (4,), np.hamming: (4,), np.hanning: (4,), np.kaiser: (4, 2.0),
     statistics.mean: (NUMBERS,), statistics.harmonic_mean: (NUMBERS,), statistics.variance: (NUMBERS,),
-    statistics.pvariance: (NUMBERS,), sqrtm: (A + 1j,), logm: (A + 1j,), signal.get_window: ("hann", 4),
+    statistics.pvariance: (NUMBERS,), sqrtm: (A + 1j,), logm: (A + 1j,), signal.get_window: ("hann", 4), signal.firwin: (5, 0.3),
+    **dict.fromkeys(
+        (np.polynomial.legendre.leggauss, np.polynomial.chebyshev.chebgauss, np.polynomial.hermite.hermgauss,
+         np.polynomial.hermite_e.hermegauss, np.polynomial.laguerre.laggauss), (4,)
+    ),
     **{getattr(signal.windows, name): (4,) for name in scipy_windows.PLAIN},
 }  # fmt: skip
 

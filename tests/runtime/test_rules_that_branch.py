@@ -22,6 +22,8 @@ ASKS = {
     ("compositions.py", "_sloped"): "NumPy's choice of a formula, by distances",
     ("counting.py", "histogram_bin_edges"): "the edges around equal numbers",
     ("eigen.py", "_is_real"): "the dtype of the result",
+    ("emath.py", "_widened"): "the dtype of the result",
+    ("emath.py", "power"): "the dtype of the result",
     ("least_squares.py", "lstsq"): "the shape of the residuals",
     ("linalg.py", "adjugate_back"): "the second derivative of a singular determinant",
     ("matrix_forms.py", "cond_back"): "an error",
@@ -34,6 +36,9 @@ ASKS = {
     ("scipy_interpolate.py", "CubicSpline"): "an error, where the ends do not meet",
     ("scipy_interpolate.py", "Interp1d"): "an error, outside of the table",
     ("scipy_interpolate.py", "RegularGridInterpolator"): "an error, outside of the grid, and axes that descend",
+    ("scipy_filters.py", "sosfiltfilt"): "the length of the padding, as SciPy counts it",
+    ("scipy_splines.py", "_polynomial"): "an error",
+    ("scipy_splines.py", "_Newton"): "an error, at a point twice",
     ("support.py", "happens"): "what the others call",
 }
 

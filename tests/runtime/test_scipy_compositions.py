@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import interpolate, linalg, ndimage, signal, sparse, stats
+from scipy import fft, interpolate, linalg, ndimage, signal, sparse, stats
 from scipy.spatial import distance
 
 import gradscribe as gs
@@ -36,6 +36,23 @@ CASES: dict[str, Case] = {
     "distance, mahalanobis": (lambda u: distance.mahalanobis(u, P, np.diag(P)), X),
     "distance, seuclidean": (lambda u: distance.seuclidean(u, X, P), P),
     "distance, jensenshannon": (lambda p: distance.jensenshannon(p, P[::-1], 2.0), P),
+    **{
+        f"cdist, {name}": (lambda a, name=name: distance.cdist(a, np.abs(B) + 0.1, name), np.abs(A[:4, :3]) + 0.2)
+        for name in ("seuclidean", "mahalanobis", "jensenshannon")
+    },
+    **{f"pdist, {name}": (lambda a, name=name: distance.pdist(a, name), A[:, :3]) for name in ("seuclidean", "mahalanobis")},
+    **{
+        f"cdist, {name}, w": (lambda a, name=name: distance.cdist(a, B, name, w=[1.0, 2.0, 0.5]), A[:4, :3])
+        for name in ("euclidean", "cosine", "correlation", "canberra", "braycurtis")
+    },
+    "cdist, of a function": (lambda a: distance.cdist(a, B, lambda u, v: np.sum((u - v) ** 4)), A[:4, :3]),
+    "cdist, of SciPy's function": (lambda a: distance.cdist(a, B, distance.cityblock), A[:4, :3]),
+    "cdist, of lists": (lambda x: distance.cdist([x[:3], x[3:]], [[1.0, 2.0, 3.0]]), X),
+    "pdist, of a function": (lambda a: distance.pdist(a, lambda u, v: np.sum(np.exp(u) * v)), A[:4, :3]),
+    "block_diag, of lists": (lambda x: linalg.block_diag([x[0], x[1]], 2.0, [[x[2]], [1.0]]), X),
+    "solve, positive definite": (lambda a: linalg.solve(a @ a.T + 4.0 * np.eye(5), X[:5], assume_a="pos"), A[:, :5]),
+    "eigh, a part": (lambda a: np.append(*[v**2 for v in linalg.eigh(a @ a.T, subset_by_index=[1, 2])]), A[:, :5]),
+    "eigvalsh, a part": (lambda a: linalg.eigvalsh(a @ a.T, subset_by_index=[3, 4]), A[:, :5]),
     "moment": (lambda x: np.append(stats.moment(x, 3), stats.moment(x, 2, center=0.5)), X),
     "moments": (lambda a: stats.moment(a, [2, 3], axis=1), A),
     "variation": (lambda p: stats.variation(p, ddof=1), P),
@@ -53,11 +70,44 @@ CASES: dict[str, Case] = {
     "hilbert, N": (lambda a: np.imag(signal.hilbert(a, 7, axis=0)), A),
     "correlate2d": (lambda a: signal.correlate2d(a, B), A),
     "correlate2d, valid": (lambda b: signal.correlate2d(A, b, "valid"), B),
+    **{
+        f"correlate2d, {mode}, {border}": (
+            lambda a, mode=mode, border=border: signal.correlate2d(a, B, mode, border, 0.5), A
+        )
+        for mode in ("full", "same", "valid")
+        for border in ("fill", "wrap", "symm")
+    },
+    "correlate2d, the second is larger": (lambda b: signal.correlate2d(b, A, "valid"), B),
     "laplace": (lambda a: ndimage.laplace(a, mode="wrap"), A),
     "gaussian_laplace": (lambda a: ndimage.gaussian_laplace(a, 1.0), A),
     "gaussian_gradient_magnitude": (lambda a: ndimage.gaussian_gradient_magnitude(a, (1.0, 0.7)), A),
 }  # fmt: skip
-SHORT = ("distance, cosine", "pmean", "gaussian_kde, samples", "hilbert", "correlate2d", "gaussian_laplace")
+
+
+def matrix(x: Any) -> Any:
+    """A matrix as users write one down."""
+    return [[x[0] ** 2 + 3.0, 1.0], [1.0, x[1] ** 2 + 4.0]]
+
+
+OF_LISTS: dict[str, Callable[[Any], Any]] = {
+    "solve": lambda x: linalg.solve(matrix(x), [1.0, x[2]]),
+    "lu_solve": lambda x: linalg.lu_solve(linalg.lu_factor(matrix(x)), [1.0, 2.0]),
+    "cho_solve": lambda x: linalg.cho_solve(linalg.cho_factor(matrix(x)), [1.0, 2.0]),
+    "solve_sylvester": lambda x: linalg.solve_sylvester(matrix(x), [[2.0]], [[1.0], [x[2]]]),
+    "pearsonr": lambda x: stats.pearsonr([x[0], x[1], x[2], 1.0], [1, 2, 3, 5])[0],
+    "detrend": lambda x: signal.detrend([x[0], x[1], x[2]]),
+    "rfft": lambda x: np.abs(fft.rfft([[x[0], x[1]], [2.0, 1.0]])),
+    "dct": lambda x: fft.dct([x[0], x[1], 2.0]),
+    **{
+        name: lambda x, name=name: getattr(linalg, name)(matrix(x))
+        for name in ("det", "inv", "expm", "logm", "sqrtm", "cholesky", "pinv", "eigvalsh", "svdvals", "norm")
+    },
+}
+CASES |= {f"lists, {name}": (f, X) for name, f in OF_LISTS.items()}
+SHORT = (
+    "lists, solve", "lists, dct", "distance, cosine", "pmean", "gaussian_kde, samples", "hilbert", "correlate2d",
+    "gaussian_laplace",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", slow(CASES, SHORT))
@@ -88,7 +138,7 @@ def test_compiled_is_eager(name: str) -> None:
     [
         (lambda x: stats.boxcox(np.abs(x))[0], "state lmbda="), (lambda x: stats.yeojohnson(x)[0], "state lmbda="),
         (lambda x: stats.gaussian_kde(x, "other")(x), "state a number"),
-        (lambda x: signal.correlate2d(np.outer(x, x), B, "same"), "convolve2d of the image turned around"),
+        (lambda x: distance.pdist(np.outer(x, x), "hamming"), "it counts coordinates, so that its slope is zero"),
     ],
 )  # fmt: skip
 def test_what_has_no_derivative_raises_by_name(f: Any, words: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from scipy import interpolate
 from scipy.interpolate import BSpline, CubicSpline
 from scipy.sparse.linalg import spsolve
@@ -20,6 +21,7 @@ from case_tables import slopes, slow
 RNG = np.random.default_rng(1)
 X = np.array([0.2, 0.7, 1.5, 1.9, 3.0, 4.1, 4.8])
 Y, Y2 = RNG.normal(size=7), RNG.normal(size=(7, 2))
+SEVERAL = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 16)  # whether smoothing splines take several at once
 Q = np.array([-0.3, 0.3, 1.7, 1.9, 4.7, 5.4])  # with a knot, and points outside
 WITHIN = np.linspace(0.21, 4.79, 6)
 FEW = np.array([1.0, 2.0, 3.5])
@@ -28,6 +30,8 @@ COEFFICIENTS = RNG.normal(size=(7, 2))
 AXES = np.linspace(0, 1, 6) ** 2, np.linspace(1, 0, 7), np.arange(8.0)  # one of which descends
 VALUES = RNG.normal(size=(6, 7, 8))
 PLACES = np.array([[0.3, 0.2, 1.7], [0.6, 0.9, 6.1]])
+FEWER, FLAT = np.array([0.2, 0.2, 0.2, 0.2, 2.0, 4.8, 4.8, 4.8, 4.8]), RNG.normal(size=(7, 7))
+SPREAD = np.array([[0.1, 0.2], [1.0, 0.1], [0.2, 1.1], [0.9, 1.0], [0.4, 0.5], [1.3, 0.6], [0.3, 0.7], [0.8, 0.4]])
 SPLINE = CubicSpline(X, Y)
 OF_DEGREE = interpolate.make_interp_spline(X, Y2)
 TABLE = interpolate.interp1d(X, Y)
@@ -101,6 +105,35 @@ def cases() -> dict[str, Case]:
             lambda y: interpolate.InterpolatedUnivariateSpline(X, y, k=4).derivative()(WITHIN), Y,
         ),
         "UnivariateSpline": (lambda y: interpolate.UnivariateSpline(X, y, s=0, ext=3)(Q), Y),
+        "make_lsq_spline": (lambda y: interpolate.make_lsq_spline(X, y, FEWER, axis=1)(WITHIN), Y2.T.copy()),
+        "make_lsq_spline, weights": (
+            lambda w: interpolate.make_lsq_spline(X, Y, FEWER, w=np.exp(w)).derivative()(WITHIN), RNG.normal(size=7),
+        ),
+        "UnivariateSpline, one polynomial": (lambda y: interpolate.UnivariateSpline(X, y)(Q), Y),
+        "UnivariateSpline, weights, knots": (
+            lambda x: interpolate.UnivariateSpline(x, Y, w=0.3 + 0.1 * x, k=2, s=9.0).derivative()(WITHIN), X,
+        ),
+        "splrep, one polynomial": (lambda y: interpolate.splev(Q, interpolate.splrep(X, y, s=20.0)), Y),
+        "LSQUnivariateSpline": (lambda y: interpolate.LSQUnivariateSpline(X, y, [1.7], k=2, ext=1)(Q), Y),
+        "LSQUnivariateSpline, integral": (lambda b: interpolate.LSQUnivariateSpline(X, Y, [1.7]).integral(0.5, b[0]), FEW),
+        "make_smoothing_spline": (lambda y: interpolate.make_smoothing_spline(X, y, lam=0.3)(Q), Y2 if SEVERAL else Y),
+        "make_smoothing_spline, knots, weights, lam": (
+            lambda x: interpolate.make_smoothing_spline(x, Y, w=1.0 + x**2, lam=x[0]).derivative()(FEW), X,
+        ),
+        "RectBivariateSpline": (lambda v: interpolate.RectBivariateSpline(X, X, v[:7, :7], kx=3, ky=2)(FEW, Q), FLAT),
+        "RectBivariateSpline, points": (lambda q: interpolate.RectBivariateSpline(X, X, FLAT).ev(q, q * 0.9, dx=1), FEW),
+        "BarycentricInterpolator": (lambda x: interpolate.BarycentricInterpolator(x, Y2)(FEW), X),
+        "KroghInterpolator": (lambda q: interpolate.KroghInterpolator(X, Y2).derivative(q, 2), FEW),
+        "KroghInterpolator, derivatives": (lambda y: interpolate.KroghInterpolator(X, y).derivatives(FEW, 3), Y),
+        "krogh_interpolate": (lambda y: interpolate.krogh_interpolate(X, y, FEW, der=1), Y),
+        "barycentric_interpolate": (lambda q: interpolate.barycentric_interpolate(X, Y, q), FEW),
+        **{f"RBFInterpolator, {kernel}": (
+            lambda p, kernel=kernel: interpolate.RBFInterpolator(p[:6], p[:6] ** 2, kernel=kernel, epsilon=0.8)(p[6:]), SPREAD,
+        ) for kernel in ("linear", "thin_plate_spline", "cubic", "multiquadric", "gaussian", "inverse_quadratic")},
+        "RBFInterpolator, smoothed": (
+            lambda d: interpolate.RBFInterpolator(SPREAD, d, smoothing=0.1, kernel="quintic", degree=2)(SPREAD[:3] + 0.1),
+            SPREAD[:, 0],
+        ),
         "from outside, CubicSpline": (lambda q: SPLINE(q) + SPLINE(q, 1), WITHIN),
         "from outside, BSpline": (lambda q: OF_DEGREE(q), WITHIN),
         "from outside, interp1d": (lambda q: TABLE(q), WITHIN),
@@ -129,6 +162,7 @@ CASES = cases()
 SHORT = (
     "CubicSpline, values", "CubicSpline, knots", "PchipInterpolator, points", "make_interp_spline, 3", "BSpline, outside",
     "interp1d, fill values", "grid, linear", "grid, points, linear", "from outside, CubicSpline", "lists",
+    "make_smoothing_spline", "RBFInterpolator, linear", "RectBivariateSpline",
 )  # fmt: skip
 
 
@@ -208,13 +242,30 @@ RAISES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "not increasing": (lambda y: CubicSpline(X[::-1], y)(WITHIN), ValueError, "strictly increasing"),
     "lengths": (lambda y: CubicSpline(X, y[1:])(WITHIN), ValueError, "doesn't match the length of `x`"),
     "roots": (lambda y: CubicSpline(X, y).roots(), NoRuleError, "`roots` of scipy.interpolate.CubicSpline has no gradient rule"),
-    "smoothing": (lambda y: interpolate.UnivariateSpline(X, y)(WITHIN), NotImplementedError, "with smoothing has no gradient"),
-    "splrep": (lambda y: interpolate.splev(Q, interpolate.splrep(X, y, s=1.0)), NotImplementedError, "with smoothing, knots"),
+    "smoothing": (
+        lambda y: interpolate.UnivariateSpline(X, y, s=0.1)(WITHIN), NotImplementedError, "smoothing by less than one polynomial",
+    ),
+    "lam": (lambda y: interpolate.make_smoothing_spline(X, y)(Q), NotImplementedError, "state lam="),
+    "neighbors": (
+        lambda y: interpolate.RBFInterpolator(SPREAD[:7], y, neighbors=3)(SPREAD), NotImplementedError, "leave it out",
+    ),
+    "a point twice": (
+        lambda y: interpolate.KroghInterpolator(X[[0, 0, 1, 2, 3, 4, 5]], y)(Q), NotImplementedError, "each point once",
+    ),
+    "splrep": (lambda y: interpolate.splev(Q, interpolate.splrep(X, y, t=[1.7])), NotImplementedError, "knots or other options"),
     "pchip": (lambda v: grid(v, method="pchip")(PLACES), NotImplementedError, "take method='cubic'"),
     "periodic": (
         lambda y: interpolate.make_interp_spline(X, y, bc_type="periodic")(Q), NotImplementedError, "CubicSpline",
     ),
 }  # fmt: skip
+
+
+def test_a_compiled_polynomial_raises_where_it_is_not_near_enough_any_more() -> None:
+    run = gs.compile(gs.grad(lambda y: np.sum(interpolate.UnivariateSpline(X, y)(WITHIN))))
+    for k in (1.0, 1.01, 0.9):
+        run(k * Y)
+    with pytest.raises(NotImplementedError, match="by less than one polynomial"):
+        run(100.0 * Y)
 
 
 @pytest.mark.parametrize("name", RAISES)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.sparse import linalg
+from scipy.sparse import csgraph, linalg
 
 import gradscribe as gs
-from gradscribe import EagerWarning, NoRuleError
+from gradscribe import NoRuleError
 
 from case_tables import slopes, slow, weighted
 
@@ -23,6 +23,7 @@ RNG = np.random.default_rng(3)
 ROWS, COLUMNS = np.array([0, 1, 2, 3, 0, 3]), np.array([0, 1, 2, 3, 1, 3])  # the last number is added to another one
 INDPTR = np.array([0, 2, 3, 4, 5])
 NUMBERS = np.array([2.0, 3.0, 2.5, 1.5, 0.5, 0.7])
+LONG = np.cos(np.arange(8.0))
 X, MANY, D4 = RNG.normal(size=4), RNG.normal(size=(4, 3)), np.array([1.5, 2.0, 2.5, 3.0])
 S = sparse.csr_matrix(np.diag([3.0, 4.0, 5.0, 6.0]) + np.diag([1.0, 0.5, -1.0], 1) + np.diag([0.3], -3))
 FORMS: dict[str, Any] = {form: S.asformat(form) for form in ("csr", "csc", "coo", "dia")} | {
@@ -101,6 +102,55 @@ def cases() -> dict[str, Case]:
             lambda d: made("csr_array")(d).diagonal() + made("csr_array")(d).sum(axis=1) * made("csr_array")(d).sum(), NUMBERS,
         ),
         "sums of a matrix": (lambda d: made("csr_matrix")(d).sum(axis=0), NUMBERS),
+        "diags of numbers": (
+            lambda d: linalg.spsolve(sparse.diags([d[0] + 4.0, -1.0, d[1]], [0, 1, -1], shape=(4, 4)).tocsc(), X), D4,
+        ),
+        "spdiags": (lambda d: sparse.spdiags(np.stack([d, d**2]), [0, 1], 4, 4) @ X + sparse.spdiags(d, 0, 4, 4) @ X, D4),
+        "two sparse matrices": (
+            lambda d: (made("csr_array")(d) @ S).toarray() + (S @ made("csc_array")(d) @ made("coo_array")(d)).toarray(),
+            NUMBERS,
+        ),
+        "matrix, * and **": (lambda d: (made("csr_matrix")(d) * S * made("csr_matrix")(d) ** 2).toarray(), NUMBERS),
+        "multiply, sparse": (
+            lambda d: made("csr_array")(d).multiply(S).toarray() + made("csr_array")(d).multiply(made("csc_array")(d)).toarray(),
+            NUMBERS,
+        ),
+        "power": (lambda d: made("csr_array")(d).power(2).toarray() + abs(made("csr_array")(-d)).toarray(), NUMBERS),
+        "trace and mean": (
+            lambda d: made("csr_array")(d).trace() * made("csr_array")(d).mean() + made("csr_array")(d).diagonal(1).sum(),
+            NUMBERS,
+        ),
+        "index": (
+            lambda d: made("csr_array")(d)[1:, :3].toarray() * made("csr_matrix")(d)[0, 1]
+            + made("csr_matrix")(d)[0].toarray()[:, :3] + made("csr_matrix")(d).getcol(3).sum(), NUMBERS,
+        ),
+        "stacks": (
+            lambda d: sparse.vstack([sparse.hstack([made("csr_array")(d), S]), sparse.hstack([S, made("csr_array")(d)])]) @ LONG,
+            NUMBERS,
+        ),
+        "blocks": (
+            lambda d: sparse.bmat([[made("csr_matrix")(d), None], [S, made("csc_matrix")(d)]]) @ LONG
+            + sparse.block_diag([made("csr_matrix")(d), d[:4] * np.ones((4, 4))]) @ LONG
+            + sparse.block_array([[made("csr_array")(d), S], [S, None]]) @ LONG, NUMBERS,
+        ),
+        "kron": (
+            lambda d: sparse.kron(made("csr_array")(d), np.array([[1.0, 2.0]])) @ LONG
+            + sparse.kron(sparse.csr_array(np.array([[1.0, 3.0]])), made("csr_array")(d)) @ LONG, NUMBERS,
+        ),
+        "triangles": (
+            lambda d: sparse.tril(made("csr_array")(d)) @ X + sparse.triu(made("csr_array")(d), 1, format="csc") @ MANY[:, 0],
+            NUMBERS,
+        ),
+        "norms": (
+            lambda d: np.stack([linalg.norm(made("csr_array")(d)), linalg.norm(made("csr_array")(d), 1),
+                                linalg.norm(made("csr_array")(d), np.inf)]) * linalg.norm(made("csr_matrix")(d), axis=1)[:3],
+            NUMBERS,
+        ),
+        "inv": (lambda d: linalg.inv(made("csc_matrix")(d)).toarray(), NUMBERS),
+        "a Laplacian": (
+            lambda d: (sparse.kron(sparse.diags([1.0, -2.0, 1.0], [-1, 0, 1], shape=(2, 2)), sparse.eye(2))
+                       + sparse.identity(4) * d[0] + d[1] * sparse.eye_array(4)) @ d, D4,
+        ),
         "a part of a class": (lambda x: HOLDER.matrix @ x, X),
         "a part of a list": (lambda x: [S, a][1] @ x, X),
     }  # fmt: skip
@@ -115,6 +165,11 @@ SHORT = (
     "many right-hand sides",
     "both",
     "scaled",
+    "two sparse matrices",
+    "index",
+    "stacks",
+    "with the identity",
+    "a Laplacian",
     "a part of a class",
     "made anew",
     "cg",
@@ -143,13 +198,10 @@ def test_compiled_is_eager(name: str) -> None:
     f, x = CASES[name]
     first = gs.grad(weighted(f))
     with warnings.catch_warnings():
-        if name == "with the identity":  # made within the function, of no array that a capture knows
-            warnings.simplefilter("ignore", EagerWarning)
         compiled = gs.compile(first, verify="first calls")
         for k in range(3):
             np.testing.assert_array_equal(compiled(x * (1 + 0.1 * k)), first(x * (1 + 0.1 * k)))
-    if name != "with the identity":
-        compiled.specialisation(x)  # which raises where it runs eagerly
+    compiled.specialisation(x)  # which raises where it runs eagerly
 
 
 def test_a_matrix_from_outside_that_changes() -> None:
@@ -201,9 +253,10 @@ def test_without_scipys_solvers() -> None:
 
 
 RAISES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
-    "two sparse matrices": (lambda d: (made("csr_array")(d) @ S).sum(), NoRuleError, "product of two sparse matrices"),
+    "eigsh": (lambda d: np.sum(linalg.eigsh(made("csr_array")(d), k=2)[0]), NoRuleError, r"take np\.linalg\.eigh of toarray"),
+    "a method": (lambda d: made("csr_array")(d).max(), NoRuleError, "`max` of a sparse matrix whose numbers are traced"),
+    "rows by their places": (lambda d: made("csr_array")(d)[[0, 2]].sum(), NotImplementedError, r"take toarray\(\)\[...\]"),
     "a dense array": (lambda d: sparse.csr_matrix(d[:, None] * d).sum(), NotImplementedError, "its pattern would follow"),
-    "power": (lambda d: made("csr_array")(d).power(2).sum(), NoRuleError, "`power` of a sparse matrix whose numbers are traced"),
     "no convergence": (
         lambda d: np.sum(linalg.gmres(made("csr_array")(d), X, restart=1, maxiter=1, rtol=1e-14)[0]), gs.ConvergenceError,
         "gmres has not converged",
@@ -239,3 +292,38 @@ print(t.grad.tolist(), gs.grad(lambda x: np.sum(m @ x))(np.ones(2)).tolist())
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.stdout == "[1.0, 2.0] [1.0, 2.0]\n", done.stderr
+
+
+GRAPH = sparse.csr_matrix(np.array([[0, 1, 2, 0], [1, 0, 0, 1], [2, 0, 0, 3], [0, 1, 3, 0]], float))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.sin(csgraph.laplacian(GRAPH) @ x)),
+        lambda x: np.sum(x * csgraph.dijkstra(GRAPH)[0] ** 2 * x),
+        lambda x: np.sum(np.sin(x)[csgraph.connected_components(GRAPH)[1]]),
+        lambda x: np.sum(linalg.lsqr(GRAPH, np.ones(4))[0] * x**2),
+        lambda x: np.sum(np.sin(linalg.expm(GRAPH.tocsc()) @ x)),
+    ],
+)
+def test_functions_without_a_rule_take_sparse_constants(f: Callable[[Any], Any]) -> None:
+    x = np.array([0.3, -0.2, 0.5, 0.7])
+    found = gs.grad(f)(x)
+    np.testing.assert_allclose(found, slopes(f, x), rtol=1e-6, atol=1e-9)
+    with pytest.warns(gs.EagerWarning, match="of a sparse matrix"):
+        np.testing.assert_allclose(gs.compile(gs.grad(f))(x), found, rtol=1e-12)
+
+
+def test_functions_without_a_rule_refuse_traced_sparse_matrices() -> None:
+    with pytest.raises(
+        NoRuleError, match=r"scipy\.sparse\.csgraph\.laplacian of a sparse matrix that is differentiated"
+    ):
+        gs.grad(lambda x: np.sum(csgraph.laplacian(sparse.diags(x)) @ x))(np.ones(4))
+
+
+def test_the_right_side_may_be_a_list() -> None:
+    f = lambda x: np.sum(linalg.spsolve(sparse.eye(3, format="csc") * 2.0, [x[0], x[1] * x[0], 1.0]) ** 2)
+    x = np.array([0.3, 0.4])
+    np.testing.assert_allclose(gs.grad(f)(x), slopes(f, x), rtol=1e-8)
+    np.testing.assert_array_equal(gs.compile(gs.grad(f))(x), gs.grad(f)(x))

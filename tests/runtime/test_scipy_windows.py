@@ -18,6 +18,11 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], float]] = {
     "kaiser, periodic": (lambda b: windows.kaiser(6, b, sym=False), 5.0),
     "gaussian": (lambda s: windows.gaussian(6, s), 1.3),
     "exponential": (lambda t: windows.exponential(6, tau=t), 1.3),
+    "general_gaussian": (lambda s: windows.general_gaussian(6, s, 2.0 * s), 1.3),
+    "general_gaussian, a middle": (lambda s: np.append(windows.general_gaussian(5, s, 2.0), s), 1.3),
+    "general_hamming": (lambda a: windows.general_hamming(6, a, sym=False), 0.4),
+    "general_cosine": (lambda a: windows.general_cosine(6, [a, 0.5, a * a]), 0.4),
+    "tukey": (lambda a: windows.tukey(6, a), 0.7),
     "exponential, a center": (lambda t: windows.exponential(6, 0.0, t, False), 1.3),
 }
 

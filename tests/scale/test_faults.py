@@ -157,7 +157,7 @@ def test_a_shard_that_kills_its_workers_is_named(client: Any) -> None:
 
 
 @contextlib.contextmanager
-def processes() -> Iterator[Any]:
+def processes(**environment: str) -> Iterator[Any]:
     """A scheduler and a worker in processes of their own: the client, and the scheduler's process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -170,7 +170,9 @@ def processes() -> Iterator[Any]:
     )
     place = f"tcp://127.0.0.1:{port}"
     worker = subprocess.Popen(
-        [*command, "distributed.cli.dask_worker", place, "--nthreads", "1", "--no-nanny", "--no-dashboard"], **quiet
+        [*command, "distributed.cli.dask_worker", place, "--nthreads", "1", "--no-nanny", "--no-dashboard"],
+        env={**os.environ, **environment},
+        **quiet,
     )
     client = distributed.Client(place, timeout=60, set_as_default=False)
     try:
@@ -206,6 +208,20 @@ def test_without_a_scheduler_an_error_comes_soon_and_the_run_goes_on_elsewhere(h
         found = gs.distributed.minimize(loss, W, X, steps=6, client=client, resume=tmp_path, **told)
     assert found.params.tobytes() == whole.params.tobytes()
     np.testing.assert_array_equal(found.history.value, whole.history.value)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_workers_without_gradscribe_or_with_another_version_are_named(tmp_path: Path) -> None:
+    (tmp_path / "gradscribe.py").write_text("raise ModuleNotFoundError('there is none')")
+    with processes(PYTHONPATH=str(tmp_path)) as (client, _):
+        with pytest.raises(ImportError, match=r"need gradscribe \S+, which is here. tcp://\S+: ModuleNotFoundError"):
+            gs.distributed.value_and_grad(loss, client)(W, X)
+        with pytest.raises(ImportError, match="ModuleNotFoundError"):
+            gs.distributed.shard(X, client=client)
+    (tmp_path / "gradscribe.py").write_text("__version__ = '0.0.1'")
+    with processes(PYTHONPATH=str(tmp_path)) as (client, _), pytest.raises(ImportError, match=r"tcp://\S+: 0\.0\.1"):
+        gs.distributed.minimize(loss, W, X, lr=0.1, steps=1, client=client)
 
 
 KILLED = """

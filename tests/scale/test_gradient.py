@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import fake_cupy
 import numpy as np
 import pytest
 
@@ -138,6 +139,12 @@ def test_a_weight_of_ones_own(client: Any, batch: Any) -> None:
         weighted, client, reduce="mean", weight=lambda x, y, c: np.sum(c), shards=3
     )
     close(function(w, x, y, c), gs.value_and_grad(weighted)(w, x, y, c))
+    with pytest.raises(
+        TypeError, match=r"weight gave an array of shape \(3[34],\) for shard \d \(rows .*, in place of one"
+    ):
+        gs.distributed.value_and_grad(weighted, client, reduce="mean", weight=lambda x, y, c: c, shards=3)(w, x, y, c)
+    with pytest.raises(ValueError, match=r"weight gave -1.0 for shard \d \(rows"):
+        gs.distributed.value_and_grad(weighted, client, reduce="mean", weight=lambda x, y, c: -1, shards=3)(w, x, y, c)
 
 
 def test_pytrees_of_parameters_and_data(client: Any, batch: Any) -> None:
@@ -337,22 +344,132 @@ def test_what_would_lose_a_gradient_raises(client: Any, batch: Any) -> None:
 
 
 MISTAKES: dict[str, Any] = {
-    "one argument": (lambda f, w, x, y: f(w), ValueError, "nothing to cut"),
-    "rows that differ": (
-        lambda f, w, x, y: f(w, x, y[1:]),
+    "one argument": (lambda f, w, x, y: f(w), TypeError, "of `loss`: missing a required argument: 'x'"),
+    "too few arguments": (lambda f, w, x, y: f(w, x), TypeError, "of `loss`: missing a required argument: 'y'"),
+    "too many arguments": (lambda f, w, x, y: f(w, x, y, y), TypeError, "of `loss`: too many positional arguments"),
+    "an unknown name": (lambda f, w, x, y: f(w, x, y, z=1), TypeError, "of `loss`: got an unexpected keyword argument"),
+    "rows that differ": (lambda f, w, x, y: f(w, x, y[1:]), gs.ShapeError, "`x` has 101, `y` has 100"),
+    "rows that differ in a tree": (
+        lambda f, w, x, y: f(w, {"a": [x, x[1:]]}, y),
         gs.ShapeError,
-        "`argument 1` has 101, `argument 2` has 100",
+        r"`x\['a'\]\[0\]` has 101, `x\['a'\]\[1\]` has 100",
     ),
-    "a number as data": (lambda f, w, x, y: f(w, x, 3.0), TypeError, "cuts `argument 2` into shards, but it is float"),
+    "a number as data": (lambda f, w, x, y: f(w, x, 3.0), TypeError, "cuts `y` into shards, but it is float"),
+    "a list of numbers": (lambda f, w, x, y: f(w, x, [1, 2]), TypeError, r"a number of a list \(`y\[0\]`\).*np.array"),
     "a 0-d array": (lambda f, w, x, y: f(w, x, np.array(3.0)), gs.ShapeError, "along axis 0, but its shape is"),
+    "no arrays": (lambda f, w, x, y: f(w, [], {}), ValueError, "no array in `x` or `y`"),
+    "parameters as a dask.array": (
+        lambda f, w, x, y: f(da.from_array(w), x, y),
+        TypeError,
+        r"`w` goes to all shards, but is a dask.array: pass its numbers \(\.compute\(\)\)",
+    ),
+    "a future that all share": (
+        lambda f, w, x, y: f({"w": f.steps().client.scatter(w)}, x, y),
+        TypeError,
+        r"`w\['w'\]` goes to all shards, but is a Future: pass its numbers \(\.result\(\)\)",
+    ),
+    "a frame of Dask's": (lambda f, w, x, y: f(w, Frame(), y), TypeError, r"`x` .* Frame of Dask's.*to_dask_array"),
+    "a handle of another axis": (
+        lambda f, w, x, y: f(w, gs.distributed.shard(x.T, client=f.client, axis=1), y),
+        gs.ShapeError,
+        "`x` along axis 0, but gs.distributed.shard cut it along axis 1",
+    ),
 }
+
+
+class Frame:
+    """What a frame of dask.dataframe is known by; np.asarray of it would read all."""
+
+    def __dask_graph__(self) -> Any:
+        raise AssertionError
+
+    def __array__(self) -> Any:
+        raise AssertionError
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_say_what_to_do(mistake: str, client: Any, batch: Any) -> None:
     call, error, message = MISTAKES[mistake]
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as caught:
         call(gs.distributed.value_and_grad(loss, client), *batch)
+    assert re.search(r"at .*test_gradient.py:\d+\n", caught.value.__notes__[-1])
+
+
+OF_WORKERS: dict[str, Any] = {
+    "a vector": (lambda w, x: x @ w, gs.ShapeError, "needs a scalar output"),
+    "nothing": (lambda w, x: None, gs.ShapeError, "A `return` is missing"),
+    "a complex number": (lambda w, x: 1j * np.sum(x @ w), gs.DtypeError, "needs a real output"),
+}
+
+
+@pytest.mark.parametrize("mistake", OF_WORKERS)
+def test_errors_of_workers_without_a_line_of_the_users_end_at_the_call(mistake: str, client: Any, batch: Any) -> None:
+    function, error, message = OF_WORKERS[mistake]
+    with pytest.raises(error, match=message) as caught:
+        gs.distributed.value_and_grad(function, client)(*batch[:2])
+    assert re.search(r"test_gradient.py:\d+", caught.value.__notes__[-1])
+
+
+def test_arguments_go_by_their_names_too(client: Any, batch: Any) -> None:
+    w, x, y = batch
+    close(gs.distributed.value_and_grad(loss, client)(w, y=y, x=x), gs.value_and_grad(loss)(w, x, y))
+    v = np.array([1.0, -2.0, 0.5])
+    found = gs.distributed.hvp(loss, client)(w, v, y=y, x=x)
+    np.testing.assert_allclose(found, gs.hvp(loss)(w, x, y, v), rtol=1e-11)
+
+    def f(w: Any, x: Any, *, only: Any = 1.0) -> Any:
+        return np.sum(x @ w) * only
+
+    with pytest.raises(TypeError, match="`only` of `f` goes by its name alone"):
+        gs.distributed.value_and_grad(f, client)(w, x, only=2.0)
+
+
+@pytest.mark.parametrize("form", ["NumPy", "dask", "futures", "handles"])
+def test_axes_count_from_the_end_too(form: str, client: Any, rng: Any) -> None:
+    def first(w: Any, x: Any) -> Any:
+        return np.sum(x[0] * w[0])
+
+    w, x = np.ones(4), rng.normal(size=(4, 4))
+    data: Any = x
+    if form == "dask":
+        data = da.from_array(x, chunks=(4, 2))
+    elif form == "futures":
+        data = client.scatter([x[:, :1], x[:, 1:]], hash=False)
+    elif form == "handles":
+        data = gs.distributed.shard(x, client=client, axis=-1)
+        assert data.sources[0].array.shape == (4, 2)
+    close(gs.distributed.value_and_grad(first, client, in_axes=(None, -1))(w, data), gs.value_and_grad(first)(w, x))
+
+
+def test_none_in_a_tree_of_data_stays_none(client: Any, batch: Any) -> None:
+    def f(w: Any, batch: Any) -> Any:
+        return np.sum(batch["x"] @ w) * (2.0 if batch["mask"] is None else 1.0)
+
+    w, x, _ = batch
+    function = gs.distributed.value_and_grad(f, client)
+    close(function(w, {"x": x, "mask": None}), gs.value_and_grad(f)(w, {"x": x, "mask": None}))
+    futures = client.scatter([{"x": part, "mask": None} for part in np.array_split(x, 2)], hash=False)
+    close(function(w, futures), gs.value_and_grad(f)(w, {"x": x, "mask": None}))
+    x[3] = np.nan
+    with pytest.raises(FloatingPointError, match="row 3"):
+        function(w, {"x": x, "mask": None})
+
+
+def test_handles_of_trees(client: Any, batch: Any) -> None:
+    w, x, y = batch
+    data = gs.distributed.shard({"x": x, "y": y, "mask": None}, client=client, shards=3)
+    model = Model(w, 0.5)
+    value, gradient = gs.distributed.value_and_grad(model_loss, client)(model, data)
+    wanted, slope = gs.value_and_grad(model_loss)(model, {"x": x, "y": y})
+    close((value, gradient.w), (wanted, slope.w))
+    with pytest.raises(gs.ShapeError, match=r"cuts `argument 0` along axis 2, but its shape is \(101, 3\)"):
+        gs.distributed.shard(x, client=client, axis=2)
+    with pytest.raises(gs.ShapeError, match="along axis 0, but its shape is"):
+        gs.distributed.shard(np.float64(3.0), client=client)
+    with pytest.raises(ValueError, match="shards is a number from 1 on"):
+        gs.distributed.shard(x, client=client, shards=0)
+    with pytest.raises(TypeError, match=r"dask\.array is in chunks"):
+        gs.distributed.shard(da.from_array(x), client=client)
 
 
 def test_options_that_make_no_sense() -> None:
@@ -373,8 +490,33 @@ def test_a_function_that_runs_eagerly_says_so_here(client: Any, batch: Any) -> N
         return np.sum(x @ w * float(len(locals())))
 
     w, x, _ = batch
-    with pytest.warns(gs.EagerWarning, match="on a worker: .* it calls `locals`"):
+    with pytest.warns(gs.EagerWarning, match="on a worker: .* it calls `locals`") as told:
         value, _ = gs.distributed.value_and_grad(eager, client, shards=2)(w, x)
+    assert told[0].filename == __file__
     assert value == pytest.approx(np.sum(x @ w * 2.0))
     value, _ = gs.distributed.value_and_grad(loss, client, shards=2, compile=False)(*batch)
     assert value == pytest.approx(loss(*batch))
+
+
+def test_a_client_that_is_closed(batch: Any) -> None:
+    with Client(processes=False, n_workers=1, dashboard_address=None, set_as_default=False) as closed:
+        pass
+    with pytest.raises(gs.distributed.LostSchedulerError, match="the client is closed: make another"):
+        gs.distributed.value_and_grad(loss, closed)(*batch)
+
+
+def test_arrays_of_cupys_raise_in_words(client: Any, batch: Any) -> None:
+    w, x, y = batch
+    function = gs.distributed.value_and_grad(loss, client)
+    with fake_cupy.installed():
+        there = fake_cupy.on_device(x)
+        calls: list[Any] = [
+            lambda: function(w, there, y),
+            lambda: function(fake_cupy.on_device(w), x, y),
+            lambda: function(w, client.scatter([there, there], hash=False), client.scatter([y, y], hash=False)),
+            lambda: gs.distributed.shard(there, client=client),
+            lambda: gs.distributed.minimize(loss, w, (there, y), lr=0.1, steps=1, client=client),
+        ]
+        for call in calls:
+            with pytest.raises(TypeError, match=r"takes arrays of NumPy's.*x\.get\(\)"):
+                call()

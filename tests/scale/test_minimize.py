@@ -122,6 +122,7 @@ OTHERS: dict[str, Any] = {
     "settings": ({"beta1": 0.5}, "settings"),
     "shards": ({"shards": 2}, "shards 3 in place of 2"),
     "order": ({"shards_per_step": 1}, "shards_per_step"),
+    "reduce": ({"reduce": "sum"}, "reduce 'mean' in place of 'sum'"),
 }
 
 
@@ -140,15 +141,153 @@ def test_other_parameters_and_damaged_files_raise(client: Any, problem: Any, tmp
         checkpoint.load(tmp_path, {"w": params["w"]}, "it")
     with pytest.raises(ValueError, match=r"`params/w` is float64 of shape \(2,\)"):
         checkpoint.load(tmp_path, {"w": np.zeros(3), "b": 0.0}, "it")
-    newest = tmp_path / "step-000000004.safetensors"
-    data = bytearray(newest.read_bytes())
-    data[-1] ^= 1
-    newest.write_bytes(data)
-    with pytest.raises(ValueError, match=r"damaged(.|\n)*goes on from step-000000003"):
+    with pytest.raises(ValueError, match="`params/w` is float64"):
+        checkpoint.load(tmp_path, {"w": np.zeros(2, "f4"), "b": 0.0}, "it")
+
+
+def _flipped(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+DAMAGE: dict[str, Any] = {
+    "flipped": _flipped,
+    "cut": lambda data: data[: len(data) // 2],
+    "header cut": lambda data: data[:20],
+    "empty": lambda data: b"",
+    "zeros": lambda data: bytes(len(data)),
+    "zeros at the end": lambda data: data[:-8] + bytes(8),
+    "no list": lambda data: (4).to_bytes(8, "little") + b"[12]" + data,
+    "no run": lambda data: (2).to_bytes(8, "little") + b"{}",
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_run_goes_on_from_the_checkpoint_before_a_damaged_one(
+    how: str, client: Any, problem: Any, tmp_path: Path
+) -> None:
+    whole = run(client, problem)
+    run(client, problem, steps=5, save_to=tmp_path, save_every=1)
+    newest, before = tmp_path / "step-000000005.safetensors", tmp_path / "step-000000004.safetensors"
+    newest.write_bytes(DAMAGE[how](newest.read_bytes()))
+    with pytest.warns(UserWarning, match=r"step-000000005.safetensors(.|\n)*goes on from step-000000004") as told:
+        found = run(client, problem, save_to=tmp_path, resume=True)
+    assert told[0].filename == __file__
+    assert found.params["w"].tobytes() == whole.params["w"].tobytes()
+    np.testing.assert_array_equal(found.history.value, whole.history.value)
+    for path in tmp_path.iterdir():
+        path.unlink()
+    run(client, problem, steps=5, save_to=tmp_path, save_every=1)
+    for path in (newest, before):
+        path.write_bytes(DAMAGE[how](path.read_bytes()))
+    with pytest.raises(ValueError, match=r"no whole checkpoint in .*(damaged|is no checkpoint)"):
         run(client, problem, resume=tmp_path)
-    newest.write_bytes(data[:20])
-    with pytest.raises(ValueError, match="damaged"):
-        run(client, problem, resume=tmp_path)
+
+
+def test_a_folder_with_another_run_raises(client: Any, problem: Any, tmp_path: Path) -> None:
+    run(client, problem, steps=5, save_to=tmp_path)
+    before = sorted((p.name, p.read_bytes()) for p in tmp_path.iterdir())
+    with pytest.raises(FileExistsError, match=r"resume=True goes on from step-000000005.*another folder"):
+        run(client, problem, save_to=tmp_path, save_every=1)
+    run(client, problem, steps=3, save_to=tmp_path / "other")
+    with pytest.raises(FileExistsError, match="resume="):
+        run(client, problem, save_to=tmp_path, resume=tmp_path / "other")
+    assert sorted((p.name, p.read_bytes()) for p in tmp_path.iterdir() if p.is_file()) == before
+    found = run(client, problem, save_to=tmp_path / "third", resume=tmp_path / "other")
+    assert found.params["w"].tobytes() == run(client, problem).params["w"].tobytes()
+
+
+def test_what_cannot_be_saved_raises_before_the_first_step(client: Any, problem: Any, tmp_path: Path) -> None:
+    seen: list[Any] = []
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"gs.distributed.minimize cannot write the checkpoint of step 0 into .*file"):
+        run(client, problem, save_to=tmp_path / "file", callback=seen.append)
+    params, data = problem
+    same_names = {"w": {"x/y": params["w"], "x": {"y": params["w"]}}, "b": 0.0}
+
+    def other(p: Any, x: Any, y: Any) -> Any:
+        return loss({"w": p["w"]["x/y"], "b": p["b"]}, x, y) + np.sum(p["w"]["x"]["y"])
+
+    with pytest.raises(ValueError, match="two parameters are called params/w/x/y in a checkpoint"):
+        gs.distributed.minimize(
+            other, same_names, data, lr=0.1, steps=2, client=client, save_to=tmp_path, callback=seen.append
+        )
+    long = {"w": np.zeros(2, np.longdouble), "b": 0.0}
+    with pytest.raises(TypeError, match="safetensors has no type"):
+        gs.distributed.minimize(
+            loss, long, data, lr=0.1, steps=2, client=client, save_to=tmp_path, callback=seen.append
+        )
+    assert seen == []
+
+
+def test_a_full_disk_names_the_checkpoint_that_is_left(
+    client: Any, problem: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = safetensors.write
+
+    def full(path: Path, *rest: Any) -> None:
+        if "5" in path.name:
+            raise OSError(28, "No space left on device")
+        write(path, *rest)
+
+    whole = run(client, problem)
+    with monkeypatch.context() as patch:
+        patch.setattr(safetensors, "write", full)
+        with pytest.raises(OSError, match=r"checkpoint of step 5(.|\n)*No space left") as caught:
+            run(client, problem, save_to=tmp_path, save_every=1)
+    assert caught.value.errno == 28
+    assert "step-000000004.safetensors is whole" in caught.value.__notes__[0]
+    found = run(client, problem, save_to=tmp_path, resume=True)
+    assert found.params["w"].tobytes() == whole.params["w"].tobytes()
+
+
+def test_what_a_killed_save_leaves_is_removed(client: Any, problem: Any, tmp_path: Path) -> None:
+    left = tmp_path / ".step-000000003.safetensors.00112233.tmp"
+    left.write_bytes(b"half")
+    mine = tmp_path / "notes.tmp"
+    mine.write_text("mine")
+    run(client, problem, steps=2, save_to=tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "notes.tmp", "step-000000000.safetensors", "step-000000002.safetensors"
+    ]  # fmt: skip
+
+
+def test_another_learning_rate_counts_from_there_on(client: Any, problem: Any, tmp_path: Path) -> None:
+    run(client, problem, optimizer="sgd", steps=4, save_to=tmp_path)
+    found = run(client, problem, optimizer="sgd", resume=tmp_path, lr=0.05)
+    first, _ = by_hand_sgd(problem, 4, 0.1)
+    flat, _ = by_hand_sgd((first, problem[1]), 4, 0.05)
+    np.testing.assert_allclose(found.params["w"], flat["w"], rtol=1e-10)
+
+
+def by_hand_sgd(problem: Any, steps: int, lr: float) -> Any:
+    params, data = problem
+    for _ in range(steps):
+        _, slope = gs.value_and_grad(loss)(params, *data)
+        params = {name: params[name] - lr * slope[name] for name in params}
+    return params, None
+
+
+def test_settings_are_saved_whatever_numbers_they_are(client: Any, problem: Any, tmp_path: Path) -> None:
+    options = {"beta1": np.float32(0.5), "shards_per_step": np.int64(2), "shuffle": np.int64(3), "lr": np.float32(0.1)}
+    whole = run(client, problem, **options)
+    run(client, problem, steps=np.int64(3), save_to=tmp_path, save_every=np.int64(2), **options)
+    assert run(client, problem, resume=tmp_path, **options).params["b"] == whole.params["b"]
+
+
+@pytest.mark.parametrize("keys", [("a:b", "history:c"), (1, "2"), ("params", "m")])
+def test_parameters_of_any_names_go_on(keys: Any, client: Any, problem: Any, tmp_path: Path) -> None:
+    one, other = keys
+    params, data = problem
+
+    def f(p: Any, x: Any, y: Any) -> Any:
+        return loss({"w": p[one], "b": p[other]}, x, y)
+
+    told: dict[str, Any] = {"lr": 0.1, "client": client}
+    start = {one: params["w"], other: params["b"]}
+    whole = gs.distributed.minimize(f, start, data, steps=5, **told)
+    gs.distributed.minimize(f, start, data, steps=3, save_to=tmp_path, **told)
+    found = gs.distributed.minimize(f, start, data, steps=5, save_to=tmp_path, resume=True, **told)
+    assert found.params[one].tobytes() == whole.params[one].tobytes()
 
 
 def test_a_write_that_fails_leaves_the_file_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,3 +377,19 @@ def test_options_that_make_no_sense(client: Any, problem: Any) -> None:
         run(client, problem, save_every=2)
     with pytest.raises(ValueError, match="resume=True"):
         run(client, problem, resume=True)
+    for name, value in {
+        "steps": 1.5,
+        "save_every": 0,
+        "shards_per_step": 0,
+        "shuffle": -1,
+        "lr": "fast",
+        "beta1": 1.0,
+    }.items():
+        with pytest.raises((TypeError, ValueError), match=f"{name} is .*, not"):
+            run(client, problem, **({"save_to": "here"} if name == "save_every" else {}), **{name: value})
+    with pytest.raises(ValueError, match="shards_per_step is 4, but there are 3 shards"):
+        run(client, problem, shards_per_step=4)
+    params, data = problem
+    with pytest.raises(TypeError, match="missing a required argument: 'y'") as caught:
+        gs.distributed.minimize(loss, params, [*data], lr=0.1, steps=1, client=client)
+    assert "several arguments are a tuple" in caught.value.__notes__[0]

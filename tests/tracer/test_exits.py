@@ -10,6 +10,7 @@ import pickle
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,13 @@ def test_what_would_lose_the_gradient_raises(name: str) -> None:
         LOSSES[name](leaf([1.0, 2.0]), a)
     assert isinstance(caught.value, (gs.GradientLossError, gs.AutogradError, gs.NoRuleError))
     assert a.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("save", [np.save, np.savez, np.savez_compressed, np.savetxt])
+def test_a_file_of_numbers_takes_the_numbers_alone(save: Any, tmp_path: Path) -> None:
+    with pytest.raises(gs.NoRuleError, match=r"writes plain numbers.*\n.*the numbers alone: x.detach\(\)"):
+        save(tmp_path / "t", leaf([1.0, 2.0]))
+    save(tmp_path / "t", leaf([1.0, 2.0]).detach())
 
 
 @pytest.mark.parametrize("name", ["np.array([t])", "a[:] = t", "a += t", "np.full", "np.copyto"])
@@ -283,7 +291,7 @@ def test_exits_while_capturing_are_told_to_the_recorder() -> None:
         def shape(self, tensor: Any) -> Any:
             return np.shape(tensor._value)
 
-    from gradscribe.tracer.modes.thread_state import recording
+    from gradscribe.tracer.core.thread_state import recording
 
     t = gs.tensor(1.0)
     with recording(Recorder()):  # type: ignore[arg-type]

@@ -31,7 +31,6 @@ X = np.array([0.3, 0.5, 0.8])
 KEPT_BY_C = "what C code keeps stays a Tensor of a transform that is over, and acts as its number"
 OPEN = {
     **({} if sys.version_info >= (3, 13) else {"generator left open": KEPT_BY_C}),  # whose variables can be written
-    "cached property": "one that is traced is not kept: the next call would take it for a constant",
     "running array": "raises: NumPy's own array can hold no traced number, and later reads of it would lose the gradient",
 }
 

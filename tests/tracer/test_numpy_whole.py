@@ -111,6 +111,25 @@ def test_bare_tensors_are_written_into(name: str) -> None:
     assert gs.autograd.gradcheck(lambda *a: np.sum(np.sin(written(write)(*a))), leaves)
 
 
+def of_parts(x: Any) -> Any:
+    z = x[0] + 1j * x[1]
+    z.imag[1:] = x[2, 1:] ** 2
+    z.real = x[1] * x[0]
+    z.imag *= 2.0
+    y = x[2] * 1.0
+    y.real = x[0] * 1.5  # of a real array, itself
+    return np.sum(np.abs(z) ** 2 * y)
+
+
+def test_real_and_imaginary_parts_are_written() -> None:
+    v, step = RNG.normal(size=M.shape), 1e-6
+    g = gs.grad(of_parts)(M)
+    assert np.sum(g * v) == pytest.approx((of_parts(M + step * v) - of_parts(M - step * v)) / (2 * step), rel=1e-6)
+    assert gs.autograd.gradcheck(of_parts, (gs.tensor(M, requires_grad=True),))
+    with pytest.raises((TypeError, ValueError)):
+        gs.grad(lambda x: (x * 1.0).__setattr__("imag", 1.0))(M)
+
+
 def test_errors_are_numpys() -> None:
     t = gs.tensor(M, requires_grad=True)
     for call in (

@@ -1,5 +1,7 @@
 """`out=` of every function that has it, by name and by position: what is written keeps its gradient."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -204,3 +206,36 @@ def test_out_none_is_no_out():
         np.sum(np.dot(M, x, out=None)) + np.sum(np.take(x, [0], None, None)) + np.sum(np.clip(x, 0.0, 1.0, None))
     )
     np.testing.assert_allclose(gs.grad(f)(x3), differences(f, x3), rtol=1e-6, atol=1e-7)
+
+
+# Where `where=` does not hold, functions are infinite or undefined: zero times their slopes would be NaN.
+LEFT_OUT = {
+    "log": lambda x: np.log(x, where=x > 0, out=np.zeros(4)),
+    "sqrt": lambda x: np.sqrt(x, where=x > 0, out=np.zeros(4)),
+    "divide a number": lambda x: np.divide(1.0, x, where=x != 0, out=np.zeros(4)),
+    "divide": lambda x: np.divide(x**2, x, where=x > 0, out=np.ones_like(x)),
+    "power": lambda x: np.power(x, 0.3, where=x > 0, out=np.zeros(4)),
+    "var": lambda x: np.var(np.where(x > 0, x**2, np.nan), where=x > 0),
+    "std": lambda x: np.std(np.where(x > 0, x**2, np.nan), where=x > 0),
+    "nanvar": lambda x: np.nanvar(np.where(x > 0, x**2, np.nan), ddof=1),
+    "nanstd": lambda x: np.nanstd(np.where(x > 0, x**2, np.nan)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_second_derivatives_beside_what_is_left_out(name: str) -> None:
+    def f(x: Any) -> Any:
+        return np.sum(LEFT_OUT[name](x)) ** 2
+
+    x, v, step = np.array([0.5, 0.0, 0.7, 0.9]), np.array([0.3, 0.0, 0.5, -0.2]), 1e-6
+    expected = (gs.grad(f)(x + step * v) - gs.grad(f)(x - step * v)) / (2 * step)
+    assert np.all(np.isfinite(expected))
+    for second in (
+        gs.hvp(f),
+        lambda x, v: gs.grad(lambda x: np.sum(gs.grad(f)(x) * v))(x),
+        lambda x, v: gs.hessian(f)(x) @ v,
+    ):
+        np.testing.assert_allclose(second(x, v), expected, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(gs.compile(second)(x, v), expected, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(gs.jvp(f, (x,), (v,))[1], np.sum(gs.grad(f)(x) * v), rtol=1e-12)

@@ -10,7 +10,7 @@ import pytest
 
 import gradscribe as gs
 from gradscribe.runtime import ops
-from gradscribe.tracer.modes.thread_state import LOCAL
+from gradscribe.tracer.core.thread_state import LOCAL
 
 X = np.array([0.0, 2.0])
 

@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from ..core.backward import backward, grad
-from ..modes.thread_state import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ..core.thread_state import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 if TYPE_CHECKING:
     from . import anomaly_mode as anomaly_mode

@@ -11,7 +11,7 @@ from ..core.exits import warn_at_user
 from ..core.graph import Extra, Pick
 from ..core.site import Site, blame, user_stack
 from ..core.tensor_base import Operand
-from ..modes.thread_state import LOCAL, refresh, refuse
+from ..core.thread_state import LOCAL, refresh, refuse
 
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
 

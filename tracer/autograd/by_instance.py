@@ -8,7 +8,7 @@ from ...runtime.errors import AutogradError
 from ..core.context import FunctionCtx
 from ..core.site import blame
 from ..core.tensor_base import Operand
-from ..modes.thread_state import LOCAL, grad_mode, refuse
+from ..core.thread_state import LOCAL, grad_mode, refuse
 
 __all__ = ["call"]
 

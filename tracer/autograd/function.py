@@ -20,9 +20,9 @@ from ..core.custom import CustomNode
 from ..core.exits import warn_at_user
 from ..core.site import blame
 from ..core.tensor_base import Operand, alias, is_tensor_like, wrap
+from ..core.thread_state import LOCAL, during, grad_mode
 from ..memory import eager_writes
 from ..memory.view_renewal import node_before
-from ..modes.thread_state import LOCAL, during, grad_mode
 
 _OURS = f"{__name__.partition('.')[0]}."
 

@@ -12,7 +12,7 @@ from ..core.backward import grad
 from ..core.dispatch import apply
 from ..core.site import blame
 from ..core.tensor_base import Operand, wrap
-from ..modes.thread_state import grad_mode, refuse
+from ..core.thread_state import grad_mode, refuse
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..modes.thread_state import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ..core.thread_state import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
 

@@ -18,8 +18,8 @@ from ..core.engine import run_backward
 from ..core.exits import warn_at_user
 from ..core.site import blame
 from ..core.tensor_base import Operand, wrap
+from ..core.thread_state import refuse
 from ..core.versions import own_array
-from ..modes.thread_state import refuse
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

@@ -20,8 +20,8 @@ from ..core.hooks import RemovableHandle
 from ..core.saved import disable_saved_tensors_hooks, saved_tensors_hooks
 from ..core.site import blame
 from ..core.tensor_base import Operand, is_inference, wrap
+from ..core.thread_state import LOCAL, refuse
 from ..core.versions import bump, own_array, owner_of
-from ..modes.thread_state import LOCAL, refuse
 
 __all__ = [
     "GradientEdge",

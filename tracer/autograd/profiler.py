@@ -15,10 +15,10 @@ from ...runtime.ops import Op
 from ...runtime.unpatched import np
 from ..core.graph import AccumulateGrad, Pick
 from ..core.site import Site, blame, user_site, user_stack
+from ..core.steps import within
 from ..core.tensor_base import Operand
+from ..core.thread_state import LOCAL, refresh, refuse
 from ..core.versions import owner_of
-from ..modes.steps import within
-from ..modes.thread_state import LOCAL, refresh, refuse
 from .profiler_events import EventList, FunctionEvent, FunctionEventAvg
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import linecache
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +11,6 @@ from typing import Any, NamedTuple
 from ...runtime.markup import table
 from ..core.site import Site
 from .profiler_tables import cells_of, table_of, time_text
-from .profiler_trace import write_trace
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
 
@@ -269,3 +269,45 @@ def _grouped(events: EventList, key: Callable[[FunctionEvent], Any], columns: fr
             row = rows[group] = FunctionEventAvg(group[0], event)
         row.add(event, any(keys.get(around.id) == group for around in event.ancestors()))
     return EventList(rows.values(), columns)
+
+
+# Chrome's trace format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
+def trace_of(events: Iterable[Any]) -> dict[str, Any]:
+    """The trace as the object that JSON writes: complete events (X), thread names (M) and arrows (s, f)."""
+    events = list(events)
+    pid = os.getpid()
+    start = min((event.began for event in events), default=0)
+    made: list[dict[str, Any]] = [
+        {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": "gradscribe"}},
+    ]
+    for tid, name in {event.thread: event.thread_name for event in events}.items():
+        made.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}})
+    forward: dict[int, dict[str, Any]] = {}
+    for event in events:
+        place = {"pid": pid, "tid": event.thread, "ts": (event.began - start) / 1e3}
+        args: dict[str, Any] = {"line": event.line}
+        if event.source:
+            args["source"] = event.source
+        if event.input_shapes:
+            args["shapes"] = event.input_shapes
+        if event.made:
+            args["bytes"] = event.made
+        if event.sequence_nr >= 0:
+            args["sequence"] = event.sequence_nr
+        whole = {"ph": "X", "name": event.name, "cat": event.scope, **place, "dur": (event.ended - event.began) / 1e3}
+        made.append({**whole, "args": args})
+        if event.sequence_nr < 0:
+            continue
+        if event.scope != "backward":
+            forward[event.sequence_nr] = place
+        elif event.sequence_nr in forward:
+            arrow = {"name": "backward of", "cat": "backward of", "id": event.id}
+            made.append({"ph": "s", **arrow, **forward[event.sequence_nr]})
+            made.append({"ph": "f", "bp": "e", **arrow, **place})
+    return {"traceEvents": made, "displayTimeUnit": "ms"}
+
+
+def write_trace(events: Iterable[Any], path: str | os.PathLike[str]) -> None:
+    """Write the trace to a file."""
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(trace_of(events), file)

@@ -17,7 +17,6 @@ from ...runtime.arrays import (
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.registry import require
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL, grad_mode, refuse
 from .cotangents import add_to, outward
 from .dispatch import apply
 from .engine import apply_node, run_backward
@@ -25,6 +24,7 @@ from .exits import warn_at_user
 from .graph import AccumulateGrad, GradientEdge, edge_of, reached_from
 from .site import blame
 from .tensor_base import Operand, alias, is_tensor_like, levels_of, plain_shape, wrap
+from .thread_state import LOCAL, grad_mode, refuse
 
 __all__ = ["backward", "call", "grad"]
 
@@ -265,7 +265,8 @@ def _grads(
     roots = _roots(outs, gradients, create_graph or LOCAL.recorder is not None)
     wanted: dict[Any, Any] = {edge_of(t): None for t in ins}
     if not only_inputs:
-        others = [n for n in reached_from([node for node, _ in roots]) if type(n) is AccumulateGrad and n not in wanted]
+        ends = reached_from([node for node, _ in roots]).ends
+        others = [end for end in ends if type(end) is AccumulateGrad and end not in wanted]
         wanted.update(dict.fromkeys(others, True))
     found = run_backward(roots, wanted, retain_graph=retain_graph, create_graph=create_graph)
     results: list[Any] = []

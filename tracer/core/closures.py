@@ -28,7 +28,7 @@ def as_it_stands(function: Any) -> Any:
 
 
 class Standing:
-    """What a function of the user's reads around it, so that a later run can tell whether it would read something else."""
+    """The variables that a user's function reads around it, so that a later run can tell whether it would read others."""
 
     __slots__ = ("held",)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Saved
-from ..modes.thread_state import LOCAL
 from .custom import CustomNode
 from .exits import warn_at_user
 from .graph import AccumulateGrad, Pick
 from .saved import Packed
 from .site import blame
 from .tensor_base import Operand, alias, cover, is_inference, is_tensor_like, levels_of, wrap
+from .thread_state import LOCAL
 from .versions import check_entry, successor
 
 __all__ = ["FunctionCtx"]

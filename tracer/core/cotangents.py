@@ -10,10 +10,10 @@ from ...runtime.errors import AutogradError, DtypeError
 from ...runtime.registry import require
 from ...runtime.rules.support import summed
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL
 from .dispatch import apply
 from .site import blame
 from .tensor_base import Operand, wrap
+from .thread_state import LOCAL
 from .versions import bump
 
 __all__ = ["ADDING", "UNDEFINED", "add_to", "fit", "may_be_grad", "outward"]

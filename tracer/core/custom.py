@@ -10,15 +10,15 @@ from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.ops import Plan
 from ...runtime.registry import require
 from ...runtime.unpatched import np
-from ..modes.listening import in_user_code
-from ..modes.thread_state import LOCAL, cuts
 from . import tensor_base, volatile
 from .cotangents import outward
 from .dispatch import apply
 from .graph import NUMBER, Node, Pick, meta_of, next_sequence
 from .levels import under
+from .listening import in_user_code
 from .site import blame, user_site
 from .tensor_base import Operand, is_tensor_like, levels_of, made_volatile, plain_shape, wrap
+from .thread_state import LOCAL, cuts
 
 __all__ = ["CustomNode"]
 
@@ -72,7 +72,7 @@ class CustomNode(Node):
                 mode.note(self)
 
     def written(self, inputs: tuple[Any, ...]) -> list[int]:
-        """Which inputs in a graph the user's code wrote into since `begin`, inside a transform (a write gives another value)."""
+        """Return the inputs in a graph that were written into since `begin`, inside a transform (a write gives another value)."""
         before, self.before = self.before, ()
         pairs = zip(self.places, before, strict=False)
         return [k for (k, edge), value in pairs if edge is not None and inputs[k]._value is not value]
@@ -146,7 +146,7 @@ class CustomNode(Node):
 
     @property
     def saved(self) -> Any:
-        """Nothing that the engine looks at: what the user saves is looked at when the user asks for it."""
+        """Return nothing for the engine to look at: what the user saves is looked at when the user asks for it."""
         return ()
 
     @saved.setter

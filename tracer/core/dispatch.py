@@ -12,13 +12,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ...runtime.arrays import ARRIVALS, is_array, is_plain_array, when_arrived
+from ...runtime.arrays import ARRIVALS, is_array, is_plain_array, library_of_arrays, when_arrived
+from ...runtime.batching import BatchedCall
 from ...runtime.errors import NoRuleError
 from ...runtime.ops import MISSING, Kind, Op, Plan
-from ...runtime.placement import explained, function_of, has_no_protocol
-from ...runtime.registry import require
+from ...runtime.placement import explained, function_of, has_no_protocol, of_numbers
+from ...runtime.registry import lookup, require
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL, refuse
 from . import exits, saved, tensor_base, versions, views, volatile
 from .count import Count
 from .foreign import KNOWN, Foreign, base_of, defers, is_masked, not_repeated
@@ -28,8 +28,10 @@ from .losses import read_from_outside
 from .singular import strict
 from .site import blame, user_site
 from .tensor_base import Operand, alias, wrap
+from .thread_state import LOCAL, refuse
 
 __all__ = [
+    "AFTER_ERROR",
     "Foreign",
     "apply",
     "apply1",
@@ -43,7 +45,7 @@ __all__ = [
 ]
 
 _new = object.__new__
-float64 = np.float64
+float64, ndarray = np.float64, np.ndarray
 _PLAIN = {float, int, complex, bool, np.ndarray, *(np.sctypeDict.values())}
 tensor_class: Any = Operand
 
@@ -80,7 +82,7 @@ def of_its_own(g: Any, others: Any) -> Any:
 
 def apply1(op: Op, x: Any) -> Any:
     """Run a one-argument op on a Tensor."""
-    if LOCAL.slow:
+    if LOCAL.__dict__["slow"]:
         return apply(op, (x,), {})
     node = x._node
     try:
@@ -101,7 +103,10 @@ def apply1(op: Op, x: Any) -> Any:
     new.plan = plan
     new.edges = (node,)
     new.saved = plan.save(x._value, value)
-    new.meta = NUMBER if type(value) is float64 else meta_of(value)
+    if type(value) is ndarray and (shape := value.shape):  # as `meta_of` finds it
+        new.meta = shape, value.dtype
+    else:
+        new.meta = NUMBER if type(value) is float64 else meta_of(value)
     new.seq = next_sequence()
     new.extra = None
     return made
@@ -113,7 +118,7 @@ def _as_volatile(x: Any, made: Any) -> Any:
 
 def apply2(op: Op, x: Any, y: Any) -> Any:
     """Run a two-argument op of which at least one argument is a Tensor."""
-    if LOCAL.slow:
+    if LOCAL.__dict__["slow"]:
         if not (isinstance(x, Operand) and isinstance(y, Operand)):
             not_repeated(x, y)
         return apply(op, (_admitted(x), _admitted(y)), {})
@@ -160,7 +165,10 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
     new.plan = plan
     new.edges = edges
     new.saved = plan.save(xv, yv, value)
-    new.meta = NUMBER if type(value) is float64 else meta_of(value)
+    if type(value) is ndarray and (shape := value.shape):  # as `meta_of` finds it
+        new.meta = shape, value.dtype
+    else:
+        new.meta = NUMBER if type(value) is float64 else meta_of(value)
     new.seq = next_sequence()
     new.extra = None
     return made
@@ -239,11 +247,13 @@ def stack_nested(value: Any) -> Any:
     return value
 
 
-def stacking(fn: Callable[..., Any], op: Op | None = None) -> Callable[..., Any]:
+def stacking(fn: Callable[..., Any], op: Op | None = None, unasked: Op | None = None) -> Callable[..., Any]:
     """A function of arrays that NumPy gives a list of Tensors as it stands: `np.sum([f(v) for v in x])`.
 
-    Where its `op` is given, a plain call need not go through NumPy to come to it.
+    Where its `op` is given, a plain call need not go through NumPy to come to it. `unasked` is the op that is meant where a
+    Tensor stands among arguments that NumPy does not ask: `np.pad(array, 1, constant_values=t)`, `np.linalg.norm(array, t)`.
     """
+    names = frozenset() if unasked is None else frozenset([p.name for p in unasked.params]) - {"out"}
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -252,11 +262,41 @@ def stacking(fn: Callable[..., Any], op: Op | None = None) -> Callable[..., Any]
             if found is not NotImplemented:
                 return found
         for a in args:
-            if (type(a) is list or type(a) is tuple) and has_tensor(a):
-                return fn(*[stack_nested(b) for b in args], **kwargs)
+            if type(a) is list or type(a) is tuple:
+                if has_tensor(a):
+                    return fn(*[stack_nested(b) for b in args], **kwargs)
+                if LOCAL.recorder is not None and not has_tensor(args) and not has_tensor(tuple(kwargs.values())):
+                    return fn(*_as_arrays(lookup(fn), args), **kwargs)
+        if unasked is not None and names.issuperset(kwargs):
+            if tensor_class in map(type, args[1:]) and KNOWN.issuperset(map(type, args)):
+                return apply(unasked, args, kwargs)
+            if kwargs and has_tensor(kwargs) and not has_tensor(args):
+                return apply(unasked, args, kwargs)
         return fn(*args, **kwargs)
 
     return call
+
+
+def _as_arrays(op: Op | None, args: tuple[Any, ...]) -> list[Any]:
+    """Return arguments that hold numbers alone with an array for each list that stands for one: a capture is to know it."""
+    made: list[Any] = []
+    for k, arg in enumerate(args):
+        if type(arg) is not list and type(arg) is not tuple:
+            made.append(arg)
+        elif op is None:  # of a composition, whose lists of whole numbers may be axes
+            array = not k or any(type(v) in (float, complex, list, tuple) for v in arg)
+            made.append(literal(arg) if array else arg)
+        else:
+            param = op.params[min(k, len(op.params) - 1)]
+            made.append(literal(arg) if param.name in op.vjps and not param.sequence else arg)
+    return made
+
+
+def literal(value: Any) -> Any:
+    """Return a list or tuple as the array that NumPy makes of it, where a capture is to know it: by a call that it records."""
+    if type(value) is not list and type(value) is not tuple:
+        return value
+    return stack_nested(value) if has_tensor(value) else apply(require(np.array), (value,), {})
 
 
 def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -293,9 +333,12 @@ def apply(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return run(op, bound)
 
 
+AFTER_ERROR = "goes on after an error of "  # how the reason begins why a capture is given up where an op raises
+
+
 def through_door(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a call in the plain case, in a form that NumPy itself has; NotImplemented of every other."""
-    if LOCAL.slow or tensor_base.volatile_class:
+    if LOCAL.__dict__["slow"] or tensor_base.volatile_class:
         return NotImplemented
     form = (len(args), *kwargs) if kwargs else len(args)
     door = op.doors.get(form)
@@ -319,13 +362,31 @@ def run(op: Op, bound: tuple[Any, ...]) -> Any:
     if op.kind is Kind.shaping and isinstance(bound[0], Operand) and not LOCAL.depth:
         versions.own_array(bound[0])  # so that a view of a number shares memory with it
     values = tuple([unwrap(b) for b in bound])
+    if ARRIVALS.any and of_numbers(op) and library_of_arrays(values) is not None:
+        found = _of_arrays(op, bound)
+        if found is not NotImplemented:
+            return found
     a, k = op.call_form(values)
     try:
         result = (op.fn if not ARRIVALS.any else function_of(op, values))(*a, **k)
     except Exception as error:
-        refuse(f"goes on after an error of {op.path}")
+        refuse(f"{AFTER_ERROR}{op.path}")
         raise blame(explained(op, values, error)) from None
     return finish(op, bound, values, result, no_history)
+
+
+def _of_arrays(op: Op, bound: tuple[Any, ...]) -> Any:
+    """Run a function of Python's numbers on arrays of CuPy's: as what it is of arrays, so that no number leaves the device.
+
+    That is what it becomes under gs.vmap; where it adds up along an axis there is one example.
+    """
+    rule = op.base.batching
+    if rule is None:
+        return NotImplemented
+    mapped = tuple([not isinstance(b, tuple) and np.ndim(unwrap(b)) > 0 for b in bound])
+    examples = tuple([np.expand_dims(b, 0) if m else b for b, m in zip(bound, mapped, strict=True)])
+    found = rule(BatchedCall(op, examples, mapped, run))
+    return found[0] if found is not NotImplemented and True in mapped else found
 
 
 def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any, no_history: bool = False) -> Any:
@@ -393,7 +454,7 @@ def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any,
 
 
 def _without_history(op: Op, result: Any) -> Any:
-    """What a function of the user's gave, who computed it with a Tensor from outside: a constant one."""
+    """Return the result of a user's function that computed with a Tensor from outside: a constant one."""
     if isinstance(result, (tuple, list)):
         return type(result)([_without_history(op, r) for r in result])
     if isinstance(result, Operand) and result._node is not None:
@@ -498,7 +559,8 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
         "    raise blame_(explained_(op_, (" + ", ".join([*value.values(), ""]) + "), error)) from None",
     ]
     lines += ["if type_(result_) is float64_:", "    fits_ = NUMBER_"]
-    lines += [f"elif type_(result_) is ndarray_ and result_.dtype.kind in 'fc'{fresh}:", "    fits_ = meta_(result_)"]
+    lines += [f"elif type_(result_) is ndarray_ and (dtype_ := result_.dtype).kind in 'fc'{fresh}:"]
+    lines += ["    fits_ = (shape_, dtype_) if (shape_ := result_.shape) else meta_(result_)"]
     lines += ["else:", f"    {finished}", "key_, edges_ = 0, ()"]
     for k, p in enumerate(params):
         if p.name in arrays:

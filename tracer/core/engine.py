@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
+from operator import attrgetter
 from typing import Any
 
-from ...runtime.arrays import ARRIVALS, computing_with, is_plain_array, library_of_arrays, own_memory
+from ...runtime.arrays import ARRIVALS, computing_with, library_of_arrays
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Plan
 from ...runtime.placement import explained_backward
 from ...runtime.rules.support import Factored
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL, on_new_stack, refresh, restore, switch
 from .cotangents import UNDEFINED, fit, outward
 from .factors import held_factor
-from .graph import NUMBER, AccumulateGrad, Extra, Node, Pick, needed_of, reached_from
+from .graph import NUMBER, AccumulateGrad, Extra, Node, Pick, needed_of, reached_before, reached_from
 from .node_hooks import accumulate_at, after, before, plural_of, tensor_hooks
+from .plain_run import added, buffer, collect, run_plain, take_over
 from .saved import unpacked
 from .site import blame
 from .tensor_base import Operand, alias, wrap
+from .thread_state import LOCAL, on_new_stack, refresh, restore, switch
 from .versions import COUNTERS, check
 
 __all__ = ["apply_node", "freed", "rebuilt", "run_backward"]
 
 float64, ndarray = np.float64, np.ndarray
+_SEQ = attrgetter("seq")
 THREAD_DEPTH = (
     30  # runs of backward inside each other that one thread's stack takes (PyTorch: 60); then another goes on
 )
@@ -52,6 +55,14 @@ class Run:
             self._known = reached_from(self.roots)
         return self._known
 
+    def ends_at_wanted(self) -> bool:
+        """Whether all paths of this run end at what is wanted; it then knows of no node behind that."""
+        assert self.wanted is not None
+        found = reached_before(self.roots, self.wanted, self._known)
+        if found is not None:
+            self._known = found
+        return found is not None
+
     def calls_hooks_of(self, edge: Any) -> bool:
         """Whether this run comes to the hooks of the tensor behind an edge."""
         node = edge.parent if type(edge) is Pick else edge
@@ -72,7 +83,7 @@ def told_of_device(error: Exception) -> Exception:
     """Return an error of a rule that CuPy refused something of, with the name of the op: the last node that a run came to."""
     tb, node = error.__traceback__, None
     while tb is not None:
-        if tb.tb_frame.f_code.co_name == "_run" and tb.tb_frame.f_globals is globals():
+        if tb.tb_frame.f_code in _RUNS:
             node = tb.tb_frame.f_locals.get("node", node)
         tb = tb.tb_next
     return error if type(node) is not Node else explained_backward(node.op, error)
@@ -115,10 +126,11 @@ def run_backward(
     """Send the cotangents of `roots` (node, cotangent) backward; give those of the nodes in `wanted`.
 
     With `wanted=None` the leaves' gradients accumulate instead, and with `accumulate` those of the leaves in `wanted`.
-    Cotangents here are those of the plain transpose. `reached` are the nodes behind the roots, where the caller knows them.
+    Cotangents here are those of the plain transpose. `reached` are the nodes behind the roots, where the caller knows them, or
+    a part of them, which alone is to run.
     """
-    recorder = LOCAL.recorder
-    outer = LOCAL.run
+    here = LOCAL.__dict__
+    recorder, outer = here["recorder"], here["run"]
     nested = 0 if outer is None else outer.nested + 1
     if nested > DEEPEST:
         raise blame(
@@ -132,24 +144,25 @@ def run_backward(
         return on_new_stack(lambda: run_backward(roots, wanted, **options))  # type: ignore[no-any-return]
     if nested:
         LOCAL.on_new_stack = False
-    packing, refused = LOCAL.packing, LOCAL.packing_refused
-    LOCAL.run = Run([node for node, _ in roots], wanted, nested, reached)
-    modes = (LOCAL.anomaly, LOCAL.watch, LOCAL.profiler) if LOCAL.watched else (None, None, None)
-    anomaly, watch, profiler = modes
+    packing = here["packing"], here["packing_refused"]
+    here["run"] = Run([node for node, _ in roots], wanted, nested, reached)
+    anomaly = watch = profiler = None
+    if here["watched"]:
+        anomaly, watch, profiler = here["anomaly"], here["watch"], here["profiler"]
     if anomaly is not None:
         outer_node, anomaly.node = anomaly.node, None
     profiled = None if profiler is None else profiler.run_begins()
     if watch is not None:
         outer_watched, watch.node = watch.node, None
-    before = switch(create_graph, LOCAL.inference)
+    before = switch(create_graph, here["inference"])
     place = placed(roots) if ARRIVALS.any else None
     try:
         if recorder is None:
-            tensors = create_graph or (bool(LOCAL.levels) and any(isinstance(g, Operand) for _, g in roots))
-            return _run(roots, wanted, retain_graph, tensors, accumulate, None, *modes)
+            tensors = create_graph or (bool(here["levels"]) and any(isinstance(g, Operand) for _, g in roots))
+            return _run(roots, wanted, retain_graph, tensors, accumulate, None, anomaly, watch, profiler)
         began = recorder.backward_begins()
         try:
-            return _run(roots, wanted, retain_graph, True, accumulate, recorder, *modes)
+            return _run(roots, wanted, retain_graph, True, accumulate, recorder, anomaly, watch, profiler)
         finally:
             recorder.backward_ends(began)
     except Exception as error:
@@ -162,12 +175,9 @@ def run_backward(
         if place is not None:
             place.__exit__()
         restore(before)
-        LOCAL.run = outer
-        if (LOCAL.packing, LOCAL.packing_refused) != (
-            packing,
-            refused,
-        ):  # user code in backward set them, and left them so
-            LOCAL.packing, LOCAL.packing_refused = packing, refused
+        here["run"] = outer
+        if (here["packing"], here["packing_refused"]) != packing:  # user code in backward set them, and left them so
+            here["packing"], here["packing_refused"] = packing
             refresh()
         if profiler is not None:
             profiler.end(profiled)
@@ -184,13 +194,13 @@ def _run(
 ) -> dict[Any, Any]:  # fmt: skip
     needed: set[Any] | None = None
     running: set[Any] | None = None
-    if wanted is not None:
-        needed, running = needed_of(LOCAL.run.reached, wanted, accumulate)
-        LOCAL.run.running = running
+    run = LOCAL.run
+    if wanted is not None and (accumulate or not run.ends_at_wanted()):
+        needed, running = needed_of(run.reached, wanted, accumulate)
+        run.running = running
     results: dict[Any, Any] = {}
     totals: dict[Any, Any] = {}
     owned: set[Any] = set()  # nodes whose running sum is a buffer of ours, so that adding in place is allowed
-    heap: list[tuple[float, Any]] = []
     watched = not (recorder is anomaly is watch is profiler is None)
     grads: tuple[Any, ...] = ()  # what the last node gave
     undefined = UNDEFINED
@@ -199,7 +209,11 @@ def _run(
             totals[node] = totals[node] + g if recorder is None else recorder.added(node, totals[node], g)
         else:
             totals[node] = g
-            heappush(heap, (-node.seq, node))
+    if needed is running is None and not watched:
+        order = sorted(run.reached, key=_SEQ, reverse=True)
+        run_plain(order, totals, owned, results, wanted, retain_graph, rebuilt if tensors else None)
+    heap = [(-node.seq, node) for node in totals]
+    heapify(heap)
     following: Any = None  # a node that waits beside the heap, which a chain then never touches
     while heap or following is not None:
         if following is None or (heap and -heap[0][0] > following.seq):
@@ -222,8 +236,8 @@ def _run(
             if watch is not None:
                 watch.arrives(node, g)
                 extra = extra or PLAIN
-        if running is not None and wanted is not None:
-            if node not in running:
+        if wanted is not None:
+            if node in wanted if running is None else node not in running:
                 if node in wanted:
                     results[node] = g if extra is None else tensor_hooks(extra, g, tensors)
                 continue
@@ -235,7 +249,8 @@ def _run(
         kind = type(node)
         if kind is Pick or kind is AccumulateGrad:
             if kind is Pick:
-                _collect(node, g, totals, heap, recorder)
+                if collect(node, g, totals, recorder):
+                    heappush(heap, (-node.parent.seq, node.parent))
             else:
                 accumulate_at(node, extra, g, tensors)
             continue
@@ -299,15 +314,14 @@ def _run(
                     following = edge
                 else:
                     heappush(heap, (-edge.seq, edge))
-            elif edge in owned and type(gx) is np.ndarray and gx.strides == total.strides:  # else + picks the order
-                totals[edge] += gx
             else:
-                total = totals[edge] = total + gx if recorder is None else recorder.added(edge, total, gx)
-                if type(total) is ndarray:  # of CuPy's none is added to in place
-                    owned.add(edge)
+                totals[edge] = added(edge, total, gx, owned) if recorder is None else recorder.added(edge, total, gx)
     if profiler is not None:
         profiler.node_ends(grads)
     return {node: g for node, g in results.items() if g is not UNDEFINED}
+
+
+_RUNS = (_run.__wrapped__.__code__, run_plain.__code__)  # type: ignore[attr-defined]  # whose variable `node` is the node that runs
 
 
 def _in_part(
@@ -323,22 +337,6 @@ def _in_part(
     sums = _sums(plan, edges, totals, owned) if plan.any_sum else None
     found = recorder.chosen(node, g, sums, run)
     return None if found is None else (*found, *[None] * (len(edges) - len(found)))
-
-
-def _collect(pick: Pick, g: Any, totals: dict[Any, Any], heap: list[tuple[float, Any]], recorder: Any) -> None:
-    """Put the cotangent of one of several results where its node will find it."""
-    parent = pick.parent
-    if parent not in totals:
-        totals[parent] = UNDEFINED
-        heappush(heap, (-parent.seq, parent))
-    if g is not UNDEFINED:
-        if totals[parent] is UNDEFINED:
-            totals[parent] = [None] * parent.plural
-        earlier = totals[parent][pick.index]
-        summed = recorder is not None and earlier is not None
-        totals[parent][pick.index] = (
-            recorder.added(pick, earlier, g) if summed else g if earlier is None else earlier + g
-        )
 
 
 def apply_node(node: Node, grads: tuple[Any, ...]) -> dict[Any, Any]:
@@ -370,20 +368,8 @@ def freed(node: Any) -> AutogradError:
 
 def _sums(plan: Plan, edges: tuple[Any, ...], totals: dict[Any, Any], owned: set[Any]) -> list[Any]:
     """The running sums that formulas take over: buffers of ours, which they may write into."""
-    sums: list[Any] = []
-    for takes, edge in zip(plan.takes_sum, edges):  # noqa: B905  # as in the loop of `_run`
-        total = totals.get(edge) if takes else None
-        if type(total) is ndarray and edge in owned:  # as most often
-            sums.append(total)
-            continue
-        if total is UNDEFINED:
-            total = None
-        elif type(total) is Factored:
-            total = totals[edge] = total.product()
-        if total is not None and edge not in owned and is_plain_array(total):
-            total = own_memory(total)
-        sums.append(total)
-    return sums
+    pairs = zip(plan.takes_sum, edges, strict=True)
+    return [buffer(edge, totals, owned) if takes else None for takes, edge in pairs]
 
 
 def _taken_over(
@@ -397,14 +383,7 @@ def _taken_over(
         if takes and total is not None and (needed is None or edge in needed):
             if edge not in totals:
                 heappush(heap, (-edge.seq, edge))
-            meta = edge.meta
-            if type(total) is not ndarray or total.shape != meta[0] or total.dtype != meta[1]:
-                total = fit(total, meta)
-            totals[edge] = total
-            if total is not g and (
-                not is_plain_array(total) or total.base is None
-            ):  # not the cotangent, nor a view of it
-                owned.add(edge)
+            take_over(edge, total, g, totals, owned)
             left[j] = None
     return tuple(left)
 

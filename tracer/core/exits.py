@@ -10,12 +10,12 @@ from typing import Any
 from ...runtime.arrays import is_plain_array
 from ...runtime.errors import AutogradError, GradientLossError
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL, RUNNING, Era
 from .graph import AccumulateGrad, reached_from
 from .levels import refuse_one_value
 from .losses import loss, read_from_outside
 from .site import blame, is_library, is_ours
 from .tensor_base import levels_of
+from .thread_state import LOCAL, RUNNING, Era
 from .versions import own_array
 
 __all__ = ["is_ended", "is_followed", "is_numpys", "leave", "told", "warn_at_user"]
@@ -97,7 +97,7 @@ def told(tensor: Any, key: Any) -> Any:
 
 def is_ended(node: Any) -> bool:
     """Return whether a node belongs to transforms that are over, and to nothing else."""
-    leaves = [found for found in reached_from([node]) if type(found) is AccumulateGrad]
+    leaves = [end for end in reached_from([node]).ends if type(end) is AccumulateGrad]
     return bool(leaves) and all(type(found.inner) is Era and found.inner.over for found in leaves)
 
 
@@ -114,7 +114,7 @@ def is_followed(node: Any) -> bool:
     """Return whether a transform that runs wants the gradient behind a node: here, or in the thread that began this one."""
     if LOCAL.depth:
         return LOCAL.grad
-    leaves = [found.inner for found in reached_from([node]) if type(found) is AccumulateGrad]
+    leaves = [end.inner for end in reached_from([node]).ends if type(end) is AccumulateGrad]
     return any(type(era) is Era and not era.over for era in leaves)
 
 

@@ -87,7 +87,7 @@ def conversion(value: Any, name: str = "x") -> str | None:
 def plain_of(value: Any) -> Any:
     """Return an array of another library that counts as the numbers that it holds (a Series, a tensor of PyTorch) as NumPy's."""
     foreign = conversion(value) is not None and hasattr(value, "__array__") and not is_masked(value)
-    return np.asarray(value) if foreign else value
+    return np.asarray(value) if foreign or type(value).__module__ == "array" else value
 
 
 def library_of(value: Any) -> str:

@@ -14,17 +14,17 @@ from ...runtime.ops import MISSING, Kind, Op
 from ...runtime.registry import ops_of, require
 from ...runtime.unpatched import np
 from ...runtime.user_ops import is_users
-from ..modes.listening import in_backward, in_loop, shape_of
-from ..modes.thread_state import LOCAL, grad_mode
 from .cotangents import fit
 from .dispatch import apply, run
 from .engine import freed, rebuilt, run_backward
 from .graph import AccumulateGrad, Node, Pick, needed_of, reached_from, sequence
+from .listening import in_backward, in_loop, shape_of
 from .node_hooks import plural_of
 from .saved import unpacked
 from .site import blame
 from .tangents import in_blocks, is_large, note_owner
 from .tensor_base import Operand, wrap
+from .thread_state import LOCAL, grad_mode
 from .versions import COUNTERS, check
 
 __all__ = ["run_forward", "variable"]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, NamedTuple
 
 from ...runtime.errors import GradientLossError
 from ...runtime.ops import MISSING, Op, Plan
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL, Era
 from .hooks import RemovableHandle
 from .site import blame
 from .tensor_base import Operand, wrap
+from .thread_state import LOCAL, Era
 
 __all__ = [
     "NUMBER",
@@ -24,6 +24,7 @@ __all__ = [
     "GraphNode",
     "Node",
     "Pick",
+    "Reached",
     "edge_of",
     "extra_of",
     "is_older",
@@ -31,6 +32,7 @@ __all__ = [
     "needed_of",
     "next_sequence",
     "public_edge",
+    "reached_before",
     "reached_from",
     "sequence",
 ]
@@ -279,7 +281,7 @@ class AccumulateGrad(GraphNode):
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """Nothing: the graph ends here."""
+        """Return no edges: the graph ends here."""
         return ()
 
     def name(self) -> str:
@@ -290,21 +292,44 @@ class AccumulateGrad(GraphNode):
         return "<AccumulateGrad>"
 
 
-def reached_from(roots: list[Any], outside: list[Any] | None = None) -> dict[Any, None]:
-    """The nodes that a run from `roots` could come to; to `outside` are added the leaves that no transform made."""
-    seen: dict[Any, None] = {}
+class Reached(dict[Any, None]):
+    """The nodes behind some results."""
+
+    __slots__ = ("custom", "ends")
+
+    ends: list[Any]  # those of them at which paths end: leaves, and what was made of nothing
+    custom: list[Any]  # those of classes of their own, such as derivatives of the user's
+
+    @property
+    def outside(self) -> list[Any]:
+        """The leaves that no transform made."""
+        return [end for end in self.ends if type(end) is AccumulateGrad and not end.inner]
+
+
+def reached_from(roots: list[Any], stops: Container[Any] = ()) -> Reached:
+    """The nodes that a run from `roots` could come to; paths end at `stops`."""
+    seen = Reached()
+    ends, custom = seen.ends, seen.custom = [], []
     stack = list(roots)
+    pop = stack.pop
     while stack:
-        node = stack.pop()
+        node = pop()
         if node in seen:
             continue
         seen[node] = None
-        if type(node) is Pick:
+        kind = type(node)
+        if kind is AccumulateGrad or node in stops:
+            ends.append(node)
+            continue
+        if kind is Pick:
             stack.append(node.parent)
-        elif type(node) is not AccumulateGrad:
-            stack.extend(node.edges)
-        elif outside is not None and not node.inner:
-            outside.append(node)
+            continue
+        if kind is not Node:
+            custom.append(node)
+        if node.edges:
+            stack += node.edges
+        else:
+            ends.append(node)
     return seen
 
 
@@ -313,28 +338,28 @@ def is_older(node: Any, before: int) -> bool:
     return any((n.parent if type(n) is Pick else n).seq < before for n in reached_from([node]))
 
 
-def _ends_in(reached: dict[Any, None], wanted: dict[Any, Any]) -> bool:
-    """Whether every path ends at a wanted leaf, so that all nodes are on a path to one."""
-    for node, adds in wanted.items():
-        if adds is True or type(node) is not AccumulateGrad:
-            return False
-    for node in reached:
-        kind = type(node)
-        if kind is AccumulateGrad:
-            if node not in wanted:
-                return False
-        elif kind is not Pick and not node.edges:
-            return False
-    return True
+def reached_before(roots: list[Any], wanted: dict[Any, Any], known: dict[Any, None] | None) -> Reached | None:
+    """The nodes from `roots` to the wanted ones, where no path ends elsewhere and no wanted one lies behind another; else None.
+
+    `known` are the nodes behind the roots, or a part of them, where the caller knows them.
+    """
+    if (known is not None and type(known) is not Reached) or any(adds is True for adds in wanted.values()):
+        return None
+    inner = [node for node in wanted if type(node) is not AccumulateGrad]
+    if inner:
+        first = min(map(sequence, wanted))
+        if any(type(node) is not Node or any(edge.seq >= first for edge in node.edges) for node in inner):
+            return None
+    found = known if known is not None and not inner else reached_from(roots, wanted if inner else ())
+    assert type(found) is Reached
+    return found if all(end in wanted for end in found.ends) else None
 
 
-def needed_of(reached: dict[Any, None], wanted: dict[Any, Any], accumulate: bool) -> tuple[set[Any] | None, set[Any]]:
-    """The nodes on a path to something wanted (None: all of them), and those of them that run: not what is only to be known.
+def needed_of(reached: dict[Any, None], wanted: dict[Any, Any], accumulate: bool) -> tuple[set[Any], set[Any]]:
+    """The nodes on a path to something wanted, and those of them that run: not what is only to be known.
 
     Leaves run, and add their gradients up, with `accumulate`, or where `wanted` says True.
     """
-    if not accumulate and _ends_in(reached, wanted):
-        return None, {node for node in reached if node not in wanted}
     needed, running = set(wanted), {node for node, adds in wanted.items() if accumulate or adds is True}
     for node in sorted(reached, key=sequence):  # what a node depends on was created before it
         if type(node) is AccumulateGrad:

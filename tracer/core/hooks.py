@@ -7,9 +7,9 @@ from typing import Any
 
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.unpatched import np
-from ..modes.thread_state import refuse
 from .site import blame
 from .tensor_base import Operand, is_tensor_like, wrap
+from .thread_state import refuse
 
 __all__ = ["RemovableHandle", "replaced", "run_accumulated", "run_posthooks", "run_prehooks"]
 

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from ...runtime.errors import AutogradError
-from ..modes.thread_state import LOCAL, during
 from .site import blame
+from .thread_state import LOCAL, during
 
 __all__ = ["refuse_leaked", "refuse_one_value", "under"]
 

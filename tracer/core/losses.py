@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import types
 from typing import Any
 
 from ...runtime.errors import AutogradError, GradientLossError, NoRuleError
-from ..modes.thread_state import LOCAL, RUNNING, Era
+from ...runtime.unpatched import np
 from .libraries import OURS
 from .site import add_line, is_ours, library_of, user_site
+from .thread_state import LOCAL, RUNNING, Era
 
 __all__ = [
     "WATCHING",
@@ -20,6 +22,7 @@ __all__ = [
     "loss",
     "read_from_outside",
     "running",
+    "taking_no_tensors",
     "telling",
     "watching",
 ]
@@ -86,7 +89,7 @@ def _refuse_to_swallow(error: BaseException | None) -> None:
     if type(error) in (AutogradError, GradientLossError, NoRuleError) or _is_refusal(error):
         era.loss = error
         raise error
-    if isinstance(error, (TypeError, ValueError, AttributeError)) and LOCAL.grad and "Tensor" in str(error):
+    if LOCAL.grad and "Tensor" in str(error) and not _is_numpys(error):  # of any class: sqlite3 has its own
         found = GradientLossError(
             "The code goes on after an error that it would not have met without gradscribe, and a gradient would be lost:\n"
             f"{error}\n{_BY_NAME}"
@@ -96,12 +99,59 @@ def _refuse_to_swallow(error: BaseException | None) -> None:
         raise found from error
 
 
+# What Python says of a number as well, and of an array: code that asks in this way what it was given goes on.
+_OF_NUMBERS = re.compile(
+    r"'Tensor' object is not (callable|an iterator|reversible|iterable)|object of type 'Tensor' has no len|"
+    r"(unsupported operand|not supported between).*'(str|bytes|NoneType|dict|list|tuple|set|function|type|ellipsis)'|"
+    r"(str|bytes)\b.*(not|,) \"?Tensor|cannot convert 'Tensor' object to bytes"
+)
+
+_STORED = re.compile(r"'Tensor' object has no attribute '(\w+)'")  # what Python says of `t.name = ...`
+
+
+def _is_numpys(error: Exception) -> bool:
+    """Whether an error that names a Tensor would have been one about the number or the array, too."""
+    if isinstance(error, AttributeError):
+        stored = _STORED.fullmatch(str(error)) if error.obj is None else None
+        if stored is not None:
+            return not any(hasattr(cls, stored[1]) for cls in (np.ndarray, np.float64))
+        return hasattr(error.obj, "_value") and not hasattr(error.obj._value, str(error.name))
+    return isinstance(error, TypeError) and _OF_NUMBERS.search(str(error)) is not None
+
+
 def _is_refusal(error: Exception) -> bool:
     """Whether code of ours says that it has no gradient for a form of a function: the plain function would have gone on."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return isinstance(error, NotImplementedError) and trace is not None and is_ours(trace.tb_frame.f_code.co_filename)
+
+
+def taking_no_tensors(function: Any) -> Any:
+    """Return a C function of another library, whose TypeError about a traced number is a loss: a float would have done."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            era = running()
+            inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+            if (
+                era is None
+                or inside
+                or not any(hasattr(type(a), "_node") and a._node for a in (*args, *kwargs.values()))
+            ):
+                raise
+            found = GradientLossError(
+                f"`{function.__name__}` takes no value that depends on what is differentiated ({error}), and its gradient "
+                f"would be lost.\n{_BY_NAME}"
+            )
+            _add_user_line(found)
+            era.loss = found
+            raise found from error
+
+    return call
 
 
 class Suppressing:
@@ -187,6 +237,9 @@ def _library() -> tuple[str, str]:
     words = way = ""
     while frame is not None:
         name = frame.f_code.co_filename
+        if words and frame.f_code.co_qualname == f"{watching.__name__}.<locals>.call" and name == __file__:
+            called = frame.f_locals["function"]  # by its public name, where decorators are what runs
+            words = f"`{getattr(called, '__qualname__', words)}` of {words.rpartition(' of ')[2]}"
         if not is_ours(name):
             found = library_of(name)
             if found is None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..modes.thread_state import refuse
 from .cotangents import UNDEFINED, add_to, fit, outward
 from .graph import AccumulateGrad, Extra
 from .hooks import replaced, run_accumulated, run_posthooks, run_prehooks
 from .tensor_base import Operand, wrap
+from .thread_state import refuse
 
 __all__ = ["accumulate_at", "after", "before", "plural_of", "tensor_hooks"]
 

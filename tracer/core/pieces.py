@@ -9,8 +9,8 @@ from typing import Any
 
 from ...runtime.ops import MISSING, Op, Vjp
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL, during
 from .tensor_base import Operand
+from .thread_state import LOCAL, during
 
 __all__ = ["Pieces", "pieces"]
 

@@ -11,10 +11,10 @@ from typing import Any
 from ...runtime.arrays import is_array, is_plain_array
 from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL, grad_mode, refresh, refuse
 from .graph import AccumulateGrad, Node, Pick, extra_of
 from .site import blame
 from .tensor_base import Operand, wrap
+from .thread_state import LOCAL, grad_mode, refresh, refuse
 from .versions import check_entry, follow_data, owner_of, successor, version_of
 
 __all__ = [
@@ -148,7 +148,7 @@ class SavedTensor:
 
 
 def _place(node: Any, name: str) -> int:
-    """Which of the things that a node saved is `self`, `other` or `result`; -1 where it needed nothing of that."""
+    """Return the place of `self`, `other` or `result` among the things that a node saved; -1 where it needed none of that."""
     for k, spec in enumerate(node.plan.saved):
         if spec.what == "out" if name == "result" else spec.what == "value" and spec.param == _ARGUMENTS[name]:
             return k

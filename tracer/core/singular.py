@@ -12,9 +12,9 @@ from ...runtime.errors import SingularPointError
 from ...runtime.ops import Kind, Op, Vjp
 from ...runtime.rules.support import happens
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL, refresh
 from .site import Site, user_site
 from .tensor_base import Operand
+from .thread_state import LOCAL, refresh
 
 __all__ = ["singular", "strict"]
 

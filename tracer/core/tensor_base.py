@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL
 from .site import blame, user_asks
+from .thread_state import LOCAL
 
 __all__ = [
     "Operand", "alias", "cover", "follow", "install", "install_batched", "is_inference", "is_tensor_like", "is_volatile",

@@ -15,10 +15,10 @@ from ...runtime.arrays import is_plain_array
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.ops import Saved
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL
 from .graph import AccumulateGrad, next_sequence
 from .site import blame, saved_at, user_site
 from .tensor_base import Operand, is_inference, is_tensor_like
+from .thread_state import LOCAL
 
 __all__ = [
     "COUNTERS", "apart", "bump", "check", "check_entry", "check_written", "follow_data", "note_twice", "own_array", "replace",

@@ -9,10 +9,10 @@ from ...runtime.arrays import is_array, is_cupys, is_plain_array
 from ...runtime.ops import Kind, Op
 from ...runtime.registry import require
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL, cuts
 from . import tensor_base, versions
 from .graph import AccumulateGrad
 from .tensor_base import Operand, alias, follow, is_inference, made_in_inference, wrap
+from .thread_state import LOCAL, cuts
 
 __all__ = [
     "STALE", "View", "custom_view", "detached", "forbid_writes", "live_views", "note_itself", "note_view", "put",
@@ -24,6 +24,8 @@ DETACHED = "detached"  # `View.made` of `detach()` inside a transform: it shares
 STALE: dict[type, type] = {}  # of a class of Tensors the one of stale views (memory/view_renewal.py)
 
 
+ndarray = np.ndarray
+_new = tuple.__new__  # what the class of a named tuple does, without a call of Python
 _FIRST = (0, -1)  # the slot of a first argument that is no list
 
 
@@ -47,33 +49,33 @@ class View(NamedTuple):
 
 def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -> None:
     """Remember that `tensor`, the result of `op` (one of several: `position`), shares memory with an argument."""
-    value = tensor._value
-    if not is_plain_array(value):
+    value, here = tensor._value, LOCAL.__dict__
+    if type(value) is not ndarray and not is_plain_array(value):
         return
     first = bound[0]
-    if op.kind is Kind.shaping and value.size and _is_of(value, first):
+    if op.kind is Kind.shaping and _is_of(value, first) and value.size:
         slot, source = _FIRST, first
     else:
         slot, source = _source(value, bound)
     if source is None or source is tensor:
         return
     unusual = type(source) is not tensor_base.tensor_class and is_inference(source)
-    if unusual and not LOCAL.depth:  # no more is known of it than the memory
+    if unusual and not here["depth"]:  # no more is known of it than the memory
         tensor._node = None
         made_in_inference(tensor)
         return
     earlier = getattr(source, "_view", None)
-    made = "" if LOCAL.grad else "in inference mode" if LOCAL.inference else "in no_grad mode"
-    if not LOCAL.depth:
+    made = "" if here["grad"] else "in inference mode" if here["inference"] else "in no_grad mode"
+    if not here["depth"]:
         versions.share(value, source._value)
         if op.n_out != 1:
             made = made or f"{op.title}Backward0"
     base: Any = source
     rest = (None, *bound[1:]) if slot is _FIRST else put(bound, slot, None)
-    steps: tuple[Step, ...] = (Step(op, rest, slot, position),)
+    steps: tuple[Step, ...] = (_new(Step, (op, rest, slot, position)),)
     if earlier is not None:
         base, steps, made = earlier.base, earlier.steps + steps, made or earlier.made
-    tensor._view = View(base, steps, made, earlier is not None and earlier.many)
+    tensor._view = _new(View, (base, steps, made, earlier is not None and earlier.many))
     views = getattr(base, "_views", None)
     if views is None:
         views = base._views = []
@@ -82,7 +84,7 @@ def note_view(tensor: Any, op: Op, bound: tuple[Any, ...], position: int = -1) -
     views.append(weakref.ref(tensor))
     if unusual:
         made_in_inference(tensor)
-    elif not LOCAL.grad and tensor._node is None and not LOCAL.depth and base._node is not None:
+    elif not here["grad"] and tensor._node is None and not here["depth"] and base._node is not None:
         _require_grad_as_base(tensor)
 
 
@@ -119,7 +121,7 @@ def _is_of(value: Any, first: Any) -> bool:
     if base is None or type(first) is not tensor_base.tensor_class:
         return False
     shown = first._value
-    return base is shown or (is_plain_array(shown) and base is shown.base)
+    return base is shown or ((type(shown) is ndarray or is_plain_array(shown)) and base is shown.base)
 
 
 def _share_memory(value: Any, other: Any) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...runtime.errors import AutogradError
-from ..modes.thread_state import LOCAL, refuse
 from .site import blame
 from .tensor_base import is_volatile
+from .thread_state import LOCAL, refuse
 
 __all__ = ["among"]
 

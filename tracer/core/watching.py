@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from ...runtime.arrays import is_array, is_plain_array, own_memory
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL, during, refuse
 from .cotangents import UNDEFINED
 from .graph import AccumulateGrad, Node, Pick
 from .site import Site, user_site
 from .tensor_base import Operand
+from .thread_state import LOCAL, during, refuse
 
 __all__ = ["Event", "Given", "Input", "Watch", "watching"]
 

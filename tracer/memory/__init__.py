@@ -1,1 +1,1 @@
-"""Writes, eager and in transforms, and traced values that outlive a transform."""
+"""Writes, eager and in transforms, traced values that outlive a transform, and checkpoints, which keep few of them."""

@@ -12,15 +12,16 @@ from typing import Any
 from ...runtime.arrays import is_array, is_plain_array, is_writeable
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.ops import Op
-from ...runtime.registry import require
+from ...runtime.registry import ops_of, require
 from ...runtime.rules.indexing import index_set
+from ...runtime.rules.shaping import view_as_complex, view_as_real
 from ...runtime.unpatched import np
 from ..core import dispatch, tensor_base, versions, volatile
 from ..core.graph import AccumulateGrad, Node, meta_of, next_sequence
 from ..core.site import blame
 from ..core.tensor_base import Operand, is_inference, is_volatile, made_volatile, plain_shape, wrap
+from ..core.thread_state import LOCAL
 from ..core.views import CUSTOM, custom_view, live_views
-from ..modes.thread_state import LOCAL
 from . import traced_writes
 from .view_renewal import index_of, is_what_stands_there, node_before, renew, retain_anew, set_stale
 
@@ -119,6 +120,8 @@ def _forbidden(view: Any) -> str:
 def update(target: Any, compute: Callable[[Any], Any], how: str, *sources: Any) -> Any:
     """Write `compute(target)` into `target`, and give `target`; `sources` are what else it is computed from."""
     tracked = may_write(target, how, *sources)
+    if LOCAL.depth and how in ("x += y", "x -= y") and traced_writes.increase(target, how, *sources):
+        return target
     _commit(target, compute(snapshot(target) if tracked else target), how)
     return target
 
@@ -290,9 +293,12 @@ def _go_on(target: Any, node: Any, tracked: bool) -> None:
         renew(target)  # at once: the gradient that it keeps is from now on that of the new value
 
 
+_PARTS = ops_of(np.real, np.imag, view_as_real, view_as_complex)
+
+
 def _written_through(view: Any, new: Any) -> Any:
     """The node of the base of a view that was written and is `new` now."""
-    if any(step.op.name.startswith("view_as_") for step in view.steps):  # of which no index tells the place
+    if any(step.op.base in _PARTS for step in view.steps):  # of which no index tells the place
         return traced_writes.into_base(view, new)._node
     return _set_node(view.base, index_of(view), new, "CopySlices")
 

@@ -12,7 +12,7 @@ from ...runtime.unpatched import np
 from ..core import dispatch
 from ..core.site import blame
 from ..core.tensor_base import Operand
-from ..modes.thread_state import LOCAL, refuse
+from ..core.thread_state import LOCAL, refuse
 from . import eager_writes
 
 __all__ = ["apply_masked", "into", "with_words", "without_out"]
@@ -68,12 +68,24 @@ def _recorded(op: Op) -> Op:
 
 def _mask_vjp(vjp: Vjp) -> Vjp:
     def formula(g: Any, where: Any, *named: Any) -> Any:
+        again = LOCAL.recorder is None or LOCAL.differentiating > 1  # whether a derivative of this one may follow
+        if again and LOCAL.grad and where is not True and any(map(_is_differentiated, (g, *named))):
+            g, *named = [np.where(where, v, 1) if _is_of_numbers(v) else v for v in (g, *named)]  # type: ignore[assignment]
         found = vjp.fn(*[g if n == "g" else named[j] for j, n in enumerate(vjp.names)])
         return found if where is True else np.where(where, found, 0)
 
     made = Vjp(formula)
     made.names = ("g", "where", *["out" if n == "g" else n for n in vjp.names])
     return made
+
+
+def _is_differentiated(value: Any) -> bool:
+    return isinstance(value, Operand) and value._node is not None
+
+
+def _is_of_numbers(value: Any) -> bool:
+    """Whether a value has a derivative, which may be infinite where `where=` does not hold: zero times that is NaN."""
+    return getattr(value, "dtype", None) is not None and value.dtype.kind in "fc"
 
 
 def apply_masked(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -7,6 +7,7 @@ of an enclosing function, a global. What a library kept stays a Tensor, but of a
 from __future__ import annotations
 
 import collections.abc
+import contextlib
 import contextvars
 import functools
 import gc
@@ -14,19 +15,21 @@ import sys
 import types
 import weakref
 from collections import deque
+from collections.abc import Iterator
 from opcode import opmap
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...runtime.arrays import is_array
 from ...runtime.errors import GradientLossError
 from ...runtime.unpatched import np
+from ..core.closures import as_it_stands
 from ..core.exits import is_ended
 from ..core.graph import AccumulateGrad, reached_from
 from ..core.libraries import NUMERIC, OURS, PYTHON
 from ..core.losses import running
 from ..core.site import blame, is_ours
 from ..core.tensor_base import Operand, levels_of
-from ..modes.thread_state import LOCAL, Era
+from ..core.thread_state import LOCAL, Era
 
 __all__ = [
     "ORIGINALS",
@@ -40,6 +43,7 @@ __all__ = [
     "note_moved",
     "put_back",
     "remembered",
+    "run_again",
 ]
 
 Told = collections.abc.Set[str | int | float]  # texts and hashes of traced values, which may be keys of dicts
@@ -79,7 +83,7 @@ def note(holder: Any, key: Any = _ALL) -> None:
 
 
 class _Before(dict[Any, Any]):
-    """What stood in a dict when code got hold of it: what is new since then was stored in this run."""
+    """The items of a dict when code got hold of it: what is new since then was stored in this run."""
 
     def changed(self, now: dict[Any, Any]) -> list[Any]:
         """Return the keys of what is new."""
@@ -171,7 +175,7 @@ def _is_own(tensor: Any) -> bool:
     if getattr(tensor, "_ir", None) is not None:
         return False
     return tensor._node is None or not any(
-        type(found) is AccumulateGrad and type(found.inner) is Era for found in reached_from([tensor._node])
+        type(end) is AccumulateGrad and type(end.inner) is Era for end in reached_from([tensor._node]).ends
     )
 
 
@@ -306,6 +310,83 @@ class _Walk(set[int]):
         self.keeps = True  # whether it is remembered what has been settled
         self.numbers = standing is None  # whether Tensors become numbers
         self.standing = standing or {}
+        self.settled: list[_Settled] | None = None  # the places, where a later derivative may run the code again
+
+    def put(self, holder: Any, key: Any, before: Any, value: Any) -> None:
+        """Put a settled value into a place, if it is another one."""
+        if value is not before:
+            _write(holder, key, value)
+            if self.settled is not None:
+                self.settled.append(_Settled(holder, key, before, value))
+
+
+class _Settled(NamedTuple):
+    """A place whose traced value has become a plain one: an item, an attribute or a variable."""
+
+    holder: Any
+    key: Any
+    traced: Any
+    plain: Any
+
+
+def _read(holder: Any, key: Any) -> Any:
+    """Return what stands in a place; a mark of none where there is nothing any more."""
+    try:
+        if isinstance(holder, types.CellType):
+            return holder.cell_contents
+        if isinstance(holder, contextvars.ContextVar):
+            return holder.get()
+        return holder[key] if _has_items(holder) else getattr(holder, key)
+    except (ValueError, LookupError, AttributeError):
+        return _ALL
+
+
+def _has_items(holder: Any) -> bool:
+    return isinstance(holder, (list, deque, dict)) or is_array(holder)
+
+
+def _write(holder: Any, key: Any, value: Any) -> None:
+    if isinstance(holder, types.CellType):
+        holder.cell_contents = value
+    elif isinstance(holder, contextvars.ContextVar):
+        holder.set(value)
+    elif _has_items(holder):
+        holder[key] = value
+    elif isinstance(holder, type):
+        type.__setattr__(holder, key, value)
+    else:
+        object.__setattr__(holder, key, value)
+
+
+def run_again(function: Any) -> Any:
+    """Return a function that a later derivative runs once more, when it reads what it reads now.
+
+    The variables around it stay as they are, and where its transform is over by then, what stood there traced, and has become
+    plain since, is traced again while it runs. Another value that stands there now stays.
+    """
+    era, still = LOCAL.era, as_it_stands(function)
+    if era is None:
+        return still
+
+    @functools.wraps(still)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with _traced_again(era):
+            return still(*args, **kwargs)
+
+    return run
+
+
+@contextlib.contextmanager
+def _traced_again(era: Era) -> Iterator[None]:
+    places = [place for place in era.settled if _read(place.holder, place.key) is place.plain]
+    for holder, key, traced, _ in places:
+        _write(holder, key, traced)
+    try:
+        yield
+    finally:
+        for holder, key, traced, value in places:
+            if _read(holder, key) is traced:
+                _write(holder, key, value)
 
 
 def put_back(standing: dict[int, Any]) -> None:
@@ -320,6 +401,7 @@ def put_back(standing: dict[int, Any]) -> None:
 def _settle(era: Era, error: BaseException | None) -> None:
     """Put plain values where code of the ended transform has stored traced ones."""
     seen = _Walk(told=era.told)
+    seen.settled = era.settled if era.held else None
     stored, era.stored = era.stored, {}
     for holder, keys in stored.values():
         if isinstance(holder, _CACHE):
@@ -369,25 +451,25 @@ setattr(type(LOCAL), "settle", staticmethod(_settle))  # noqa: B010
 def _settle_holder(holder: Any, keys: Any, seen: _Walk) -> None:
     if isinstance(holder, types.CellType):
         try:
-            holder.cell_contents = plain(holder.cell_contents, seen)
+            held = holder.cell_contents
         except ValueError:  # not bound, or no longer
             return
+        seen.put(holder, None, held, plain(held, seen))
     elif isinstance(holder, contextvars.ContextVar):
         value = holder.get(None)
-        if (new := plain(value, seen)) is not value:
-            holder.set(new)
+        seen.put(holder, None, value, plain(value, seen))
     elif isinstance(holder, list):
         places = range(keys, len(holder)) if type(keys) is int else range(len(holder)) if keys is _ALL else keys
         for k in places:
-            if type(k) is int and -len(holder) <= k < len(holder) and (new := plain(holder[k], seen)) is not holder[k]:
-                holder[k] = new
+            if type(k) is int and -len(holder) <= k < len(holder):
+                seen.put(holder, k, holder[k], plain(holder[k], seen))
     elif isinstance(holder, dict):
         if keys is _ALL:
             plain(holder, seen)
             return
         for k in keys.changed(holder) if type(keys) is _Before else keys:
             if k in holder:
-                holder[k] = _settled_entry(holder, k, holder[k], seen)
+                seen.put(holder, k, holder[k], _settled_entry(holder, k, holder[k], seen))
     elif isinstance(holder, (set, deque, weakref.WeakKeyDictionary)) or is_array(holder):
         plain(holder, seen)
     else:
@@ -402,16 +484,10 @@ def _settle_attributes(holder: Any, keys: Any, seen: _Walk) -> None:
         keys = [*(own or ()), *slots]
     for name in keys:
         if own is not None and name in own:
-            new = plain(own[name], seen)
-            if new is not own[name]:
-                if isinstance(own, dict):
-                    own[name] = new
-                else:
-                    type.__setattr__(holder, name, new)  # of a class
+            seen.put(own if isinstance(own, dict) else holder, name, own[name], plain(own[name], seen))
         elif name in slots and name != "__weakref__" and hasattr(holder, name):
             now = getattr(holder, name)
-            if (new := plain(now, seen)) is not now:
-                object.__setattr__(holder, name, new)
+            seen.put(holder, name, now, plain(now, seen))
 
 
 def _slots_of(cls: type) -> tuple[str, ...]:
@@ -453,8 +529,9 @@ def plain(value: Any, seen: _Walk) -> Any:
     seen.add(id(value))
     if isinstance(value, (list, deque)):
         for k, held in enumerate(list(value)):  # a queue may change meanwhile, by another thread
-            if (new := plain(held, seen)) is not held and k < len(value) and value[k] is held:
-                value[k] = new
+            new = plain(held, seen)
+            if k < len(value) and value[k] is held:
+                seen.put(value, k, held, new)
     elif isinstance(value, dict):
         _settle_dict(value, seen)
     elif isinstance(value, weakref.WeakKeyDictionary):
@@ -472,8 +549,7 @@ def plain(value: Any, seen: _Walk) -> Any:
             value.update(found)
     elif is_array(value):
         for place, v in np.ndenumerate(value):
-            if (new := plain(v, seen)) is not v:
-                value[place] = new
+            seen.put(value, place, v, plain(v, seen))
     elif isinstance(value, types.FunctionType):
         _settle_function(value, seen)
     elif isinstance(value, types.MethodType):
@@ -551,8 +627,7 @@ def _settle_dict(value: dict[Any, Any], seen: _Walk) -> None:
     """Settle keys and values; what was a function of its key is remembered as such."""
     if not any(isinstance(k, (Operand, tuple, frozenset)) for k in list(value)):
         for k, v in list(value.items()):
-            if (new := _settled_entry(value, k, v, seen)) is not v:
-                value[k] = new
+            seen.put(value, k, v, _settled_entry(value, k, v, seen))
         return
     pairs = list(value.items())
     value.clear()

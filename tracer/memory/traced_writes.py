@@ -6,26 +6,29 @@ living view of it) takes it over, and the caller's own array receives the result
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from ...runtime.arrays import is_array, is_writeable
 from ...runtime.errors import AutogradError
-from ...runtime.rules.indexing import index_set
+from ...runtime.registry import require
+from ...runtime.rules.indexing import index_add, index_set, names_once
 from ...runtime.rules.shaping import view_as_complex, view_as_real
 from ...runtime.unpatched import np
 from ..core.site import blame
 from ..core.tensor_base import Operand, cover, follow, levels_of, wrap
+from ..core.thread_state import LOCAL, refuse
 from ..core.views import CUSTOM, DETACHED, View, custom_view, live_views
-from ..modes.thread_state import LOCAL, refuse
 from .view_renewal import index_of, replay
 
-__all__ = ["into_base", "may_write", "rebind"]
+__all__ = ["increase", "into_base", "may_write", "rebind"]
 
 _WRITES_DETACHED = (
     "inside a transform a Tensor that requires grad cannot be written into what x.detach() gave: that shares the memory of "
     "x, whose graph the write must not change. Write into a copy (x.detach().copy())."
 )
 
+_GETITEM = require(operator.getitem)
 _held = Operand.__dict__["_value"]  # also where a vmap that is left hides it
 
 
@@ -95,6 +98,29 @@ def rebind(target: Any, new: Any) -> None:
         _recorded_as(seen, fresh)
 
 
+def increase(target: Any, how: str, v: Any) -> bool:
+    """Write `x[i] += v` or `x[i] -= v`, where `target` is the view `x[i]`, as one addition at a place of x; whether it is one.
+
+    So the cotangent of x passes as it is, where that of two steps (read, write) is zero at the place and added to there.
+    """
+    view = getattr(target, "_view", None)
+    if view is None or len(view.steps) != 1 or view.steps[0].op.base is not _GETITEM:
+        return False
+    if view.made and not view.made.startswith("in "):
+        return False
+    index, held = view.steps[0].bound[1], target._value
+    given = v._value if isinstance(v, Operand) else v
+    if not (is_array(held) and held.dtype.kind == "f" and names_once(index)) or levels_of(target) or levels_of(v):
+        return False
+    plain = type(given) in (int, float)
+    if not plain and not ((is_array(given) or isinstance(given, np.generic)) and given.dtype == held.dtype):
+        return False
+    if not plain and np.shape(given) != held.shape and np.shape(given):
+        return False
+    rebind(view.base, index_add(view.base, index, -v if how.startswith("x -=") else v))
+    return True
+
+
 def _hand_back(tensor: Any) -> None:
     """A transform is left: what it wrote into an argument stands in the caller's array, or in the Tensor of an outer one."""
     caller = tensor._caller
@@ -133,6 +159,9 @@ def into_base(view: Any, new: Any) -> Any:
             new = view_as_complex(np.copy(new, order="C"))
         elif name == "view_as_complex":
             new = view_as_real(new)
+        elif name in ("real", "imag") and source.dtype.kind == "c":
+            parts = [new, np.imag(source)] if name == "real" else [np.real(source), new]
+            new = view_as_complex(np.stack(parts, axis=-1))
         elif name in ("expand_dims", "squeeze") or (name in ("reshape", "ravel") and "C" in words):
             new = np.reshape(new, source.shape)
         else:

@@ -6,16 +6,16 @@ import math
 import operator
 from typing import Any
 
-from ...runtime.errors import AutogradError, NoRuleError
-from ...runtime.registry import ops_of, require
+from ...runtime.errors import AutogradError
+from ...runtime.registry import require
 from ...runtime.unpatched import np
 from ..core import dispatch
 from ..core.site import blame
 from ..core.tensor_base import Operand, plain_shape, wrap
+from ..core.thread_state import LOCAL, grad_mode, recording
 from ..core.views import CUSTOM, STALE, View, custom_view, put
-from ..modes.thread_state import LOCAL, grad_mode, recording
 
-_GETITEM, _PARTS = require(operator.getitem), ops_of(np.real, np.imag)
+_GETITEM = require(operator.getitem)
 
 __all__ = ["index_of", "is_what_stands_there", "node_before", "renew", "replay", "retain_anew", "set_stale"]
 
@@ -43,20 +43,16 @@ def is_what_stands_there(value: Any, target: Any, index: Any) -> bool:
 def _same_index(one: Any, other: Any) -> bool:
     ones, others = [i if isinstance(i, tuple) else (i,) for i in (one, other)]
     return len(ones) == len(others) and all(
-        type(a) is type(b) and isinstance(a, (int, slice, type(None), type(...))) and a == b
+        (a is b and isinstance(a, Operand))  # the number of a trip
+        or (type(a) is type(b) and isinstance(a, (int, slice, type(None), type(...))) and a == b)
         for a, b in zip(ones, others, strict=True)
     )
 
 
 def index_of(view: View) -> Any:
     """The index under which the base has what the view shows."""
-    base = view.base._value
     if len(view.steps) == 1 and view.steps[0].op.base is _GETITEM:
         return view.steps[0].bound[1]
-    if base.dtype.kind == "c" and any(step.op.base in _PARTS for step in view.steps):
-        raise blame(
-            NoRuleError("a write into z.real or z.imag has no gradient rule in gradscribe: write z = re + 1j * im anew")
-        )
     shape = plain_shape(view.base)
     if not shape:
         return ()

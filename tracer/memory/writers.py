@@ -7,14 +7,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...runtime.errors import GradientLossError, NoRuleError
-from ...runtime.registry import path_of
+from ...runtime.errors import GradientLossError
+from ...runtime.registry import path_of, require
 from ...runtime.rules.indexing import index_add_at, index_set
-from ...runtime.rules.support import literal
+from ...runtime.rules.support import decided, literal
 from ...runtime.unpatched import np
-from ..core.dispatch import unwrap
+from ..core.dispatch import apply, unwrap
 from ..core.site import blame
-from ..core.tensor_base import Operand, wrap
+from ..core.tensor_base import Operand
+from ..core.thread_state import refuse
 from . import eager_writes
 
 __all__ = ["WRITERS", "write_at"]
@@ -67,22 +68,23 @@ def _place(target: Any, mask: Any, vals: Any) -> Any:
 def _put_along_axis(target: Any, indices: Any, values: Any, axis: int | None = -1) -> Any:
     if axis is None:
         return np.reshape(_put_along_axis(np.ravel(target), indices, values, 0), target.shape)
-    indices, shape = unwrap(indices), target.shape
-    if indices.ndim != len(shape):
+    shape = target.shape
+    if np.ndim(indices) != len(shape):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
-    at = [np.reshape(np.arange(n), [-1 if j == k else 1 for j in range(len(shape))]) for k, n in enumerate(shape)]
-    at[axis] = indices
-    return index_set(target, tuple([a.tolist() for a in np.broadcast_arrays(*at)]), values)
+    counts: list[Any] = [apply(require(np.arange), (n,), {}) for n in shape]
+    at: list[Any] = [np.reshape(c, [-1 if j == k else 1 for j in range(len(shape))]) for k, c in enumerate(counts)]
+    at[axis] = indices if isinstance(indices, Operand) else np.asarray(indices).tolist()
+    return index_set(target, tuple(at) if len(at) > 1 else at[0], values)
 
 
-def _writer(function: Callable[..., Any], exact: Callable[..., Any] | None) -> Callable[..., Any]:
+def _writer(function: Callable[..., Any], exact: Callable[..., Any]) -> Callable[..., Any]:
     """`function` where a Tensor is among its arguments; `exact` gives what then stands in the first."""
     path = path_of(function)
 
     def call(target: Any, *args: Any, **kwargs: Any) -> None:
-        differentiated = any(t._node is not None for t in _tensors((args, kwargs)))
         if not isinstance(target, Operand):
-            if differentiated:
+            refuse(f"writes in place into an array of unknown origin (`{path}`)")
+            if any(t._node is not None for t in _tensors((args, kwargs))):
                 raise blame(
                     GradientLossError(
                         f"{path} would write a Tensor that requires grad into a plain NumPy array, and its gradient "
@@ -93,14 +95,7 @@ def _writer(function: Callable[..., Any], exact: Callable[..., Any] | None) -> C
             function(target, *unwrap(args), **{k: unwrap(v) for k, v in kwargs.items()})
             return
         eager_writes.may_write(target, path)
-        if exact is not None:
-            eager_writes.write(target, exact(target, *args, **kwargs), path)
-        elif differentiated or target._node is not None:
-            raise blame(NoRuleError(f"{path} has no gradient rule in gradscribe. Write a[index] = v, or use np.where."))
-        else:
-            new = np.array(target._value)  # a node may have saved the old one
-            function(new, *unwrap(args), **{k: unwrap(v) for k, v in kwargs.items()})
-            eager_writes.write(target, wrap(new), path)
+        eager_writes.write(target, exact(target, *args, **kwargs), path)
 
     return call
 
@@ -121,13 +116,13 @@ def write_at(ufunc: Any, target: Any, index: Any, *values: Any) -> None:
 
 def _at(ufunc: Any, target: Any, index: Any, *values: Any) -> Any:
     """Return the target after `ufunc.at`: for an element that is named several times, each turn follows the one before."""
-    named = np.arange(target.size).reshape(target.shape)[unwrap(index)]
+    named = np.arange(target.size).reshape(target.shape)[decided(index)]
     flat, order = np.ravel(target), named.ravel()
     turn = np.zeros(order.size, int)
     seen: dict[int, int] = {}
     for k, element in enumerate(order.tolist()):
         turn[k] = seen[element] = seen.get(element, -1) + 1
-    given = [np.ravel(np.broadcast_to(v, named.shape)) for v in values]
+    given = [np.ravel(np.broadcast_to(literal(v, flat), named.shape)) for v in values]
     for k in range(int(turn.max(initial=-1)) + 1):
         now = np.flatnonzero(turn == k).tolist()
         places = order[now].tolist()
@@ -143,7 +138,7 @@ def _tensors(value: Any) -> list[Any]:
     return [t for v in parts for t in _tensors(v)]
 
 
-_EXACT: dict[Any, Callable[..., Any] | None] = {
+_EXACT: dict[Any, Callable[..., Any]] = {
     np.copyto: _copyto, np.put: _put, np.putmask: _putmask, np.fill_diagonal: _fill_diagonal, np.place: _place,
     np.put_along_axis: _put_along_axis,
 }  # fmt: skip

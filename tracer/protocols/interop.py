@@ -13,13 +13,13 @@ from ...runtime.ops import Op
 from ...runtime.registry import composition, lookup, path_of, require
 from ...runtime.unpatched import np
 from ..core import dispatch
-from ..core.dispatch import Foreign, apply, apply1, apply2, has_tensor, stack_nested, stacking, unwrap
+from ..core.dispatch import Foreign, apply, apply1, apply2, has_tensor, literal, stack_nested, stacking, unwrap
 from ..core.exits import leave
 from ..core.foreign import KNOWN, base_of, defers, defers_function, is_known, is_masked, plain_of
 from ..core.site import blame
 from ..core.tensor_base import Operand, wrap
+from ..core.thread_state import LOCAL, capturing, refuse
 from ..memory.survivors import compared
-from ..modes.thread_state import LOCAL, refuse
 
 __all__ = ["answered", "array_function", "array_ufunc", "elementwise", "tensors_in"]
 
@@ -40,11 +40,14 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
             if len(inputs) == 1:
                 return apply1(op, inputs[0])
             if len(inputs) == 2:
+                given = inputs
+                if ufunc in _COMPARING and type(inputs[0]) is np.ndarray and not inputs[0].ndim:
+                    inputs = (inputs[0][()], inputs[1])  # of `np.float64(0.3) < t` NumPy makes an array
                 if ufunc is np.power and isinstance(inputs[0], np.generic):
                     op = require(operator.pow)  # p ** t: of two numbers NumPy has another power
                 try:
                     found = apply2(op, *inputs)
-                    return compared(found, ufunc is np.not_equal, *inputs) if ufunc in _ASKING else found
+                    return compared(found, ufunc is np.not_equal, *given) if ufunc in _ASKING else found
                 except Foreign:
                     if any(isinstance(a, (list, tuple)) and has_tensor(a) for a in inputs):
                         return apply2(op, *[stack_nested(a) for a in inputs])
@@ -86,7 +89,7 @@ def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwar
         if any(issubclass(cls, np.ndarray) for cls in types) and any(map(is_masked, args)):
             return answered_masked(func, args, kwargs)
     if not KNOWN.issuperset(map(type, args)):
-        args = tuple([plain_of(a) if hasattr(a, "__array__") and not is_known(a) else a for a in args])
+        args = tuple([a if is_known(a) else plain_of(a) for a in args])
     op = lookup(func)
     if op is not None:
         if func is np.where and len(args) == 1 and not kwargs:
@@ -143,8 +146,12 @@ def _result_type(*args: Any) -> Any:
     return np.result_type(*[a._value if isinstance(a, Operand) else a for a in args])
 
 
-def _comparer(function: Any) -> Any:
+def _comparer(function: Any, traced: Callable[..., Any]) -> Any:
+    """A function that says whether arrays are alike, of which a capture records the `traced` form."""
+
     def compare(*args: Any, **kwargs: Any) -> Any:
+        if capturing():
+            return traced(*args, **kwargs)
         for t in tensors_in((args, kwargs)):
             leave(t, "bool")
         found = function(*[unwrap(a) for a in args], **{k: unwrap(v) for k, v in kwargs.items()})
@@ -153,7 +160,31 @@ def _comparer(function: Any) -> Any:
     return compare
 
 
+def _are_close(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    return np.all(np.isclose(literal(a), literal(b), rtol, atol, equal_nan))
+
+
+def _are_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    a1, a2 = literal(a1), literal(a2)
+    if np.shape(a1) != np.shape(a2):
+        return False
+    same = np.equal(a1, a2)
+    if equal_nan and all(np.result_type(unwrap(a)).kind in "fc" for a in (a1, a2)):
+        same = same | (np.isnan(a1) & np.isnan(a2))
+    return np.all(same)
+
+
+def _are_equivalent(a1: Any, a2: Any) -> Any:
+    a1, a2 = literal(a1), literal(a2)
+    try:
+        np.broadcast_shapes(np.shape(a1), np.shape(a2))
+    except ValueError:
+        return False
+    return np.all(np.equal(a1, a2))
+
+
 _ASKING = frozenset([np.equal, np.not_equal])
+_COMPARING = _ASKING | {np.less, np.less_equal, np.greater, np.greater_equal}
 _SPECIAL: dict[Any, Any] = {
     np.shape: lambda a: a.shape,
     np.ndim: lambda a: a.ndim,
@@ -170,9 +201,9 @@ _SPECIAL: dict[Any, Any] = {
     np.array_repr: lambda arr, *rest, **kw: repr(arr),
     np.array_str: lambda a, *rest, **kw: str(a),
     np.array2string: lambda a, *rest, **kw: np.array2string(np.asarray(leave(a, "repr")), *rest, **kw),
-    np.allclose: _comparer(np.allclose),
-    np.array_equal: _comparer(np.array_equal),
-    np.array_equiv: _comparer(np.array_equiv),
+    np.allclose: _comparer(np.allclose, _are_close),
+    np.array_equal: _comparer(np.array_equal, _are_equal),
+    np.array_equiv: _comparer(np.array_equiv, _are_equivalent),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...runtime.registry import lookup, require
 from ...runtime.rules.shaping import along
-from ...runtime.rules.support import is_given, normal_axes
+from ...runtime.rules.support import decided, is_given, normal_axes
 from ...runtime.unpatched import np
 from ..core.dispatch import apply
 
@@ -90,8 +90,9 @@ def _accumulate(ufunc: Any, x: Any, axis: int = 0, dtype: Any = None) -> Any:
 
 
 def _reduceat(ufunc: Any, x: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
-    ufunc.reduceat(_probe(x), indices, axis, dtype)
-    starts = [int(i) for i in indices]
+    starts = decided(indices)
+    ufunc.reduceat(_probe(x), starts, axis, dtype)
+    starts = [int(i) for i in starts]
     stops = [max(b, a + 1) for a, b in itertools.pairwise([*starts, np.shape(x)[axis]])]
     pieces = [x[along(axis % np.ndim(x), slice(a, b))] for a, b in zip(starts, stops, strict=True)]
     return np.stack([METHODS["reduce"](ufunc, piece, axis, dtype) for piece in pieces], axis=axis)

@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 from ...runtime.unpatched import np
-from ..modes.listening import own_generator
-from ..modes.thread_state import refuse
+from ..core.listening import own_generator
+from ..core.thread_state import refuse
 
 __all__ = ["current", "generator", "manual_seed"]
 

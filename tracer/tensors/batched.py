@@ -22,7 +22,7 @@ from ..core.exits import leave
 from ..core.levels import refuse_leaked, refuse_one_value, under
 from ..core.site import blame
 from ..core.tensor_base import Operand, cover, levels_of, wrap
-from ..modes.thread_state import LOCAL, refuse
+from ..core.thread_state import LOCAL, refuse
 from ..protocols.interop import array_ufunc
 from .tensor import Tensor
 

@@ -11,7 +11,7 @@ from ...runtime.unpatched import np
 from ..core.dispatch import apply
 from ..core.exits import leave
 from ..core.tensor_base import Operand, plain_shape
-from ..modes.thread_state import LOCAL, capturing
+from ..core.thread_state import LOCAL, capturing
 
 __all__ = ["as_complex", "as_float", "as_item", "as_scalar"]
 

@@ -12,7 +12,7 @@ from ..core.count import size_of
 from ..core.dispatch import apply
 from ..core.site import pruned
 from ..core.tensor_base import Operand, made_in_inference, wrap
-from ..modes.thread_state import LOCAL
+from ..core.thread_state import LOCAL
 from ..protocols.exchange import on_cpu
 
 __all__ = [

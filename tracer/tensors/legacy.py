@@ -9,7 +9,7 @@ from ...runtime.errors import AutogradError
 from ..core import tensor_base
 from ..core.exits import warn_at_user
 from ..core.site import blame
-from ..modes.thread_state import refuse
+from ..core.thread_state import refuse
 from .tensor import Tensor
 
 __all__ = ["bind_stochastic", "stochastic"]

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...runtime.arrays import is_array
 from ...runtime.ops import Kind
 from ...runtime.registry import registered, require
 from ...runtime.rules.elementwise import astype
+from ...runtime.rules.support import is_traced
 from ...runtime.unpatched import np
 from ..core.count import size_of
-from ..core.dispatch import apply, apply1
+from ..core.dispatch import apply, apply1, stack_nested
+from ..core.thread_state import LOCAL
 from ..memory import eager_writes
-from ..modes.thread_state import LOCAL
 from . import torch_methods
 from .casts import as_complex
-from .flat import Flat
 from .tensor import Tensor
 
 __all__: list[str] = []
@@ -25,6 +25,44 @@ _TORCH_WORDS = {
     "dim": "axis", "dims": "axis", "keepdim": "keepdims", "correction": "ddof", "input": "x", "other": "y",
     "shifts": "shift", "exponent": "y",
 }  # fmt: skip
+
+
+class Flat:
+    """The iterator `t.flat`, which takes an index, too.
+
+    >>> import numpy as np, gradscribe as gs
+    >>> gs.grad(lambda x: np.sum(np.outer(x, x).flat[::3]))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+
+    def __init__(self, base: Any) -> None:
+        self.base = base
+        self._rest: Iterator[Any] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(np.ravel(self.base))
+
+    def __next__(self) -> Any:
+        self._rest = iter(self) if self._rest is None else self._rest
+        return next(self._rest)
+
+    def __len__(self) -> int:
+        return int(np.size(self.base))
+
+    def __getitem__(self, key: Any) -> Any:
+        found = np.ravel(self.base)[key]
+        return found.copy() if isinstance(key, slice) else found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if is_traced(key):
+            places = np.flatnonzero(key) if key.dtype == bool else key
+        else:
+            places = np.atleast_1d(np.arange(len(self))[key]).tolist()
+        np.put(self.base, places, stack_nested(value))
+
+    def copy(self) -> Any:
+        """The elements, as a Tensor of one axis."""
+        return np.ravel(self.base).copy()
 
 
 def _words(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -74,8 +112,12 @@ def _unary(fn: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-def _reshape(self: Any, *args: Any, shape: Any = None, order: str = "C") -> Any:
+def _reshape(self: Any, *args: Any, shape: Any = None, order: str = "C", copy: bool | None = None) -> Any:
     size = size_of(args, shape)
+    if copy is not None:
+        np.reshape(self._value, size, order=order, copy=copy)  # type: ignore[call-overload]  # NumPy's own errors
+        if copy:
+            return np.reshape(np.copy(self), size, order=order)  # type: ignore[call-overload]
     return apply(_RESHAPE, (self, size) if order == "C" else (self, size, order), {})
 
 
@@ -86,7 +128,8 @@ def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
 def _astype(
     self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
-    return astype(self, np.dtype(dtype))
+    same = not copy and is_array(self._value) and self.dtype == np.dtype(dtype)
+    return self if same and order in ("K", "A") else astype(self, np.dtype(dtype))
 
 
 def _copy(self: Any, order: str = "C") -> Any:
@@ -103,6 +146,15 @@ def _fill(self: Any, value: Any) -> None:
     eager_writes.set_item(self, ..., value, "x.fill(v)", "Fill")
 
 
+def _part_written(part: Callable[[Any], Any]) -> Callable[[Any, Any], None]:
+    """`z.real = v` or `z.imag = v`."""
+
+    def write(self: Any, value: Any) -> None:
+        eager_writes.set_item(part(self), ..., value, f"z.{part.__name__} = v")
+
+    return write
+
+
 _RESHAPE, _TRANSPOSE = require(np.reshape), require(np.transpose)
 _FROM_NUMPY = (
     "argpartition", "cumprod", "cumsum", "dot", "ravel", "round", "searchsorted", "squeeze", "swapaxes", "take", "trace",
@@ -111,10 +163,10 @@ _REDUCTIONS = ("all", "any", "argmax", "argmin", "mean", "prod", "std", "sum", "
 
 
 def _conjugate(self: Any) -> Any:
-    """The complex conjugate; a real array of no axes inside a transform is its own, and Python's numbers stay Python's."""
+    """The complex conjugate; a real array inside a transform is its own, and Python's numbers stay Python's."""
     if type(self._value) is complex:
         return as_complex(np.conjugate(self))
-    of_itself = LOCAL.depth and is_array(self._value) and not self._value.ndim and self.dtype.kind != "c"
+    of_itself = LOCAL.depth and is_array(self._value) and self.dtype.kind != "c"
     return self if of_itself or type(self._value) is float else np.conjugate(self)
 
 
@@ -136,8 +188,8 @@ def _install() -> None:
         "conj": _conjugate, "conjugate": _conjugate,
         "T": property(lambda self: apply(_TRANSPOSE, (self,), {}), doc="The axes in reverse order."),
         "mT": property(lambda self: np.swapaxes(self, -1, -2), doc="The last two axes swapped."),
-        "real": property(lambda self: np.real(self), doc="The real part."),
-        "imag": property(lambda self: np.imag(self), doc="The imaginary part."),
+        "real": property(lambda self: np.real(self), _part_written(np.real), doc="The real part."),
+        "imag": property(lambda self: np.imag(self), _part_written(np.imag), doc="The imaginary part."),
         "flat": property(Flat, lambda self, value: Flat(self).__setitem__(slice(None), value), doc="The elements in order."),
     }.items():  # fmt: skip
         setattr(Tensor, name, method)

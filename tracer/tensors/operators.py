@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 from ...runtime.arrays import is_array, is_plain_array
 from ...runtime.registry import made_of_ops, require
 from ...runtime.unpatched import np
+from ..core import tensor_base
 from ..core.dispatch import apply, apply1, apply2, has_tensor, stack_nested, through_door
 from ..core.exits import is_numpys, leave, told
 from ..core.foreign import Foreign, protocol_of
 from ..core.losses import asks_for_a_library, loss
 from ..core.pieces import Pieces
 from ..core.tensor_base import Operand, alias, levels_of
+from ..core.thread_state import LOCAL, capturing
 from ..memory import eager_writes
 from ..memory.survivors import compared
-from ..modes.thread_state import LOCAL, capturing
 
 if TYPE_CHECKING:
     from .method_types import MethodTypes as _Base
@@ -50,6 +51,8 @@ def _binary(fn: Callable[..., Any]) -> tuple[Callable[[Any, Any], Any], Callable
                 return apply2(op, self, stack_nested(other))
             if (made := made_of_ops(other)) is not None:
                 return fn(self, made)
+            if LOCAL.depth and type(other).__module__ == "fractions":  # as NumPy's numbers do
+                return apply2(op, self, float(other))
             return ufunc(self, other) if _answers(other) else NotImplemented
 
     def reflected(self: Any, other: Any) -> Any:
@@ -60,6 +63,8 @@ def _binary(fn: Callable[..., Any]) -> tuple[Callable[[Any, Any], Any], Callable
                 return apply2(op, stack_nested(other), self)
             if (made := made_of_ops(other)) is not None:
                 return fn(made, self)
+            if LOCAL.depth and type(other).__module__ == "fractions":  # as NumPy's numbers do
+                return apply2(op, float(other), self)
             return ufunc(other, self) if _answers(other) else NotImplemented
 
     return method, reflected
@@ -127,11 +132,12 @@ class Operators(_Base):
     __slots__ = ()
 
     def __getitem__(self, index: Any) -> Tensor:
-        if not LOCAL.depth and is_plain_array(self._value) and not is_numpys(self):
+        if not LOCAL.__dict__["depth"] and is_plain_array(self._value) and not is_numpys(self):
             parts = index if isinstance(index, tuple) else (index,)
             if all(isinstance(p, (int, np.integer, slice)) and not isinstance(p, bool) for p in parts):
                 index = (*parts, ...)  # so that one element of a bare Tensor is a view, as in PyTorch
-        found = through_door(_GETITEM, (self, index), {})
+        door = None if LOCAL.__dict__["slow"] or tensor_base.volatile_class else _GETITEM.doors.get(2)
+        found = through_door(_GETITEM, (self, index), {}) if door is None else door(self, index)
         return apply(_GETITEM, (self, index), {}) if found is NotImplemented else found  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from ...runtime.unpatched import np
 from ..core.count import size_of
 from ..core.tensor_base import Operand
-from ..modes.thread_state import LOCAL
+from ..core.thread_state import LOCAL
 from ..random.generator import generator as _generator
 from .constructors import finished
 from .legacy import stochastic

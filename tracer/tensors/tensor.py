@@ -17,14 +17,14 @@ from ..core.exits import is_followed, leave, told, warn_at_user
 from ..core.foreign import KNOWN
 from ..core.graph import AccumulateGrad, Pick, extra_of, install_call
 from ..core.hooks import RemovableHandle
+from ..core.listening import shape_of
 from ..core.losses import loss
 from ..core.site import pruned, user_asks
 from ..core.tensor_base import Operand, is_inference, made_in_inference, wrap
+from ..core.thread_state import LOCAL, capturing, refuse
 from ..core.versions import apart, own_array, version_of
 from ..core.views import DETACHED, detached, require_grad_too
 from ..memory.eager_writes import replace_data
-from ..modes.listening import shape_of
-from ..modes.thread_state import LOCAL, capturing
 from ..protocols.exchange import Exchange, literal, on_cpu
 from ..protocols.interop import array_function, array_ufunc
 from .casts import as_item
@@ -147,6 +147,7 @@ class Tensor(Operators, Exchange):
 
     @data.setter
     def data(self, value: Any) -> None:
+        refuse("stores the attribute `data`")
         replace_data(self, value)
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
@@ -246,6 +247,7 @@ class Tensor(Operators, Exchange):
 
     @grad.setter
     def grad(self, value: Any) -> None:
+        refuse("stores the attribute `grad`")
         if value is not None:
             may_be_grad(self, value)
         if type(self._node) is AccumulateGrad:

@@ -18,7 +18,7 @@ from ..core import tensor_base
 from ..core.dispatch import apply, has_tensor
 from ..core.site import blame
 from ..core.tensor_base import Operand, levels_of, wrap
-from ..modes.thread_state import grad_mode, recording
+from ..core.thread_state import grad_mode, recording
 from .torch_arithmetic import BINARY
 from .torch_methods import FUNCTIONS
 from .torch_shaping import axis_of

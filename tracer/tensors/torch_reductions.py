@@ -10,8 +10,8 @@ from ...runtime.rules import softmaxes
 from ...runtime.unpatched import np
 from ..core.site import blame
 from ..core.tensor_base import Operand
+from ..core.thread_state import LOCAL
 from ..memory import eager_writes
-from ..modes.thread_state import LOCAL
 from .constructors import arange
 from .torch_methods import Methods
 from .torch_shaping import axis_of

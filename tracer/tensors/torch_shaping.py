@@ -12,8 +12,8 @@ from ...runtime.unpatched import np
 from ..core.count import axis_among, size_of
 from ..core.site import blame
 from ..core.tensor_base import levels_of, wrap
+from ..core.thread_state import LOCAL, refuse
 from ..core.versions import own_array
-from ..modes.thread_state import LOCAL, refuse
 from .constructors import arange, zeros
 from .torch_methods import Methods
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import dataclasses
 import html
 import textwrap
@@ -22,7 +23,7 @@ from ..derivatives.gradient import GradFunction
 from ..derivatives.second_order import DIRECTION, HessianFunction, HvpFunction
 from ..transform import Transform
 from ..trees import LEAF, flatten, unflatten
-from .evaluation import NOT_HERMITIAN, Evaluation
+from .evaluation import Evaluation
 from .finite import DIRECTIONS, ENTRIES, SEED, Slopes, slopes
 from .peak import peak_memory, shown
 
@@ -55,6 +56,7 @@ class Native:
     relative: float  # over the largest entry of its gradient, or 1000 * sqrt(eps)
     tolerance: float  # what the relative difference may be
     runs: str  # what serves the calls: a kernel, with the calls of Python in it, or NumPy, and why
+    gradients: tuple[Any, ...]  # that of each row
 
     @property
     def ok(self) -> bool:
@@ -113,7 +115,11 @@ class Comparison:
         if sampled:
             listed = ", ".join(sampled[:4]) + (" ..." if len(sampled) > 4 else "")
             measured += f"; {listed}: {ENTRIES} entries, {DIRECTIONS} directions (seed {SEED})"
-        lines = [times, peaks, measured]
+        return [times, peaks, measured, *self.remarks()]
+
+    def remarks(self) -> list[str]:
+        """What a reader should know beside the figures."""
+        lines = []
         if self.native is not None:
             far = f"relative difference from eager {_figure(self.native.relative)} of at most {_figure(self.native.tolerance)}"
             verdict = "" if self.native.ok else " THEY DISAGREE"
@@ -279,14 +285,15 @@ class _Run:
         self.evaluation = Evaluation(self.function, self.places, *self._fresh())
         if self.evaluation.symmetrised:
             self.notes.append("finite differences move symmetric matrices symmetrically, as their gradients are")
-        self.notes += [NOT_HERMITIAN.format(path) for path in self.evaluation.not_hermitian]
         compiled, compiled_call, compile_seconds, why, broken = self._compiled()
         start = time.perf_counter()
         rows = self._rows(eager, [None] * len(eager) if compiled is None else compiled)
         finite_seconds = time.perf_counter() - start
         if broken is not None:
             self.notes.append(f"please report it: {broken}")
-        native = self._native(eager) if self.native and compiled is not None else None
+        native = None
+        if self.native and compiled is not None:  # without our np.errstate, under which NumPy's source would run
+            native = contextvars.Context().run(self._native, eager)
         return Comparison(
             function=self._name(),
             rows=rows,
@@ -348,7 +355,7 @@ class _Run:
             absolute, relative = max(absolute, far), max(relative, far / max(size, floor))
         ran = [str(function._native.ran(one)) for one in function._texts.values()] if function._native else []
         runs = ran[-1] if ran else "eagerly"
-        return Native(self._fastest(function), absolute, relative, coarsest**0.5, runs)
+        return Native(self._fastest(function), absolute, relative, coarsest**0.5, runs, tuple(found))
 
     def _fastest(self, function: Callable[..., Any], budget: float = 0.2) -> float:
         """The shortest of several runs."""

@@ -8,12 +8,7 @@ from typing import Any
 from ...runtime.hermitian import noting_hermitian, symmetrising
 from ..derivatives.vjp import forward
 
-__all__ = ["NOT_HERMITIAN", "Evaluation"]
-
-NOT_HERMITIAN = (
-    "{} was given a matrix that is not symmetric (or Hermitian). It reads one triangle, and its gradient is that of symmetric "
-    "matrices (docs/kinks.md): symmetrise the matrix, (a + a.T) / 2"
-)
+__all__ = ["Evaluation"]
 
 
 class Evaluation:
@@ -27,8 +22,7 @@ class Evaluation:
         self.function, self.places = function, tuple(places)
         with noting_hermitian() as noted:
             forward(function, self.places, tuple(args), kwargs)
-        self.not_hermitian = sorted({path for path, hermitian in noted if not hermitian})
-        self.symmetrised = bool(noted) and not self.not_hermitian
+        self.symmetrised = bool(noted) and all(hermitian for _, hermitian in noted)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self.symmetrised:

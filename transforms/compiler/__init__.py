@@ -1,1 +1,1 @@
-"""The compiler: capture, IR, passes, emission, guards and the cache of specialisations."""
+"""The compiler, in seven stages: frontend, capture, analysis, passes, schedule, targets and driver."""

@@ -222,7 +222,7 @@ def _names(function: Any, argnums: Any) -> list[str]:
 
 
 def _signature(entry: Any) -> str:
-    given = [a for a in entry.plan.assumptions if a.kind in OF_ARGUMENTS or (a.kind == "generator" and a.path is None)]
+    given = [a for a in entry.plan.assumptions if a.kind in OF_ARGUMENTS or (a.kind == "generator" and a.place is None)]
     parts = [f"{a.what}: {a.expected}" for a in given]
     return ", ".join(parts) or "no arguments"
 
@@ -233,12 +233,12 @@ def _assumed(entry: Any, graph: Graph) -> list[Assumed]:
     found = [
         Assumed(_words(a.what), a.expected, plan.site(a))
         for a in plan.assumptions if a.kind in ("scope", "array", "generator")
-        if not a.expected.startswith("the module ") and (a.kind != "generator" or a.path is not None)
+        if not a.expected.startswith("the module ") and (a.kind != "generator" or a.place is not None)
         and not _goes_without_saying(a)
     ]  # fmt: skip
-    holders = dict.fromkeys(a.path[1] for a in plan.assumptions if a.kind == "code" and a.path is not None)
+    holders = dict.fromkeys(a.place[1] for a in plan.assumptions if a.kind == "code" and a.place is not None)
     for holder in holders:
-        site = next(plan.site(a) for a in plan.assumptions if a.path is not None and a.path[1] is holder)
+        site = next(plan.site(a) for a in plan.assumptions if a.place is not None and a.place[1] is holder)
         found.append(Assumed(f"`{holder.__qualname__}`", "its code and defaults", site))
     found += [Assumed(f"`{c.words}`", c.found, c.site) for c in plan.compared]
     found += [Assumed(f"{name}.shape[{k}]", f"{n}, fixed by `{f.words}`", f.site) for name, k, n, f in plan.fixed]

@@ -16,7 +16,7 @@ from ...tracer.core.graph import is_older
 from ...tracer.core.losses import read_from_outside
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, alias, is_inference, wrap
-from ...tracer.modes.thread_state import LOCAL, by_itself
+from ...tracer.core.thread_state import LOCAL, by_itself
 from ..transform import Transform
 from ..trees import flatten, unflatten
 from ..user_code.scope import Path, scope

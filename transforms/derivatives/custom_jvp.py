@@ -13,11 +13,11 @@ from ...tracer.core.cotangents import outward
 from ...tracer.core.engine import run_backward
 from ...tracer.core.forward import variable
 from ...tracer.core.levels import under
+from ...tracer.core.listening import in_user_code
 from ...tracer.core.site import blame, pruned
 from ...tracer.core.tensor_base import Operand, plain_shape, wrap
+from ...tracer.core.thread_state import LOCAL, capturing, grad_mode
 from ...tracer.core.versions import check_written
-from ...tracer.modes.listening import in_user_code
-from ...tracer.modes.thread_state import LOCAL, capturing, grad_mode
 from ..trees import flatten, in_words
 from .custom import Custom, CustomCall, CustomCallNode, stated
 

@@ -10,8 +10,8 @@ from ...runtime.errors import ShapeError
 from ...runtime.unpatched import np
 from ...tracer.core.site import blame, pruned
 from ...tracer.core.tensor_base import Operand, plain_shape
+from ...tracer.core.thread_state import LOCAL
 from ...tracer.core.versions import check_written
-from ...tracer.modes.thread_state import LOCAL
 from ..trees import flatten, in_words, unflatten
 from .custom import Custom, CustomCall, CustomCallNode, stated
 

@@ -13,10 +13,11 @@ from ...runtime.unpatched import np
 from ...tracer.core.dispatch import apply
 from ...tracer.core.engine import run_backward
 from ...tracer.core.foreign import conversion
+from ...tracer.core.graph import Reached
+from ...tracer.core.listening import in_backward
 from ...tracer.core.site import prune
 from ...tracer.core.tensor_base import Operand, levels_of, plain_shape, wrap
-from ...tracer.modes.listening import in_backward
-from ...tracer.modes.thread_state import LOCAL, capturing, transforming
+from ...tracer.core.thread_state import LOCAL, capturing, transforming
 from ..arguments import Arguments, Finisher, check_argnums, parted, return_line, returned
 from ..transform import Transform
 from ..trees import flatten, unflatten
@@ -78,9 +79,7 @@ class GradFunction(Transform):
     def _name(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def _backward(
-        self, value: Any, frame: Arguments, keep_graph: bool, reached: dict[Any, None] | None
-    ) -> dict[Any, Any]:
+    def _backward(self, value: Any, frame: Arguments, keep_graph: bool, reached: Reached | None) -> dict[Any, Any]:
         if not (isinstance(value, (Operand, float, int, complex, np.generic)) or is_array(value)):
             what, what_to_do = returned(self.function, value)
             raise ShapeError(f"{self.kind} needs a scalar output, but {what}.\n{what_to_do or _advice(value)}")

@@ -11,10 +11,10 @@ from ...runtime.errors import ShapeError
 from ...runtime.registry import require
 from ...runtime.unpatched import np
 from ...tracer.core.dispatch import apply
+from ...tracer.core.listening import in_backward
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand, wrap
-from ...tracer.modes.listening import in_backward
-from ...tracer.modes.thread_state import capturing
+from ...tracer.core.thread_state import capturing
 from ..arguments import check_argnums
 from ..transform import Transform
 from ..trees import flatten, unflatten

@@ -11,7 +11,7 @@ from ...runtime.unpatched import np
 from ...tracer.core.forward import run_forward
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand
-from ...tracer.modes.thread_state import capturing
+from ...tracer.core.thread_state import capturing
 from ..arguments import Finisher, check_called_with_arguments, owner_of
 from ..trees import flatten, unflatten
 from .forward import seed, tangent_leaves

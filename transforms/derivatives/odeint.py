@@ -10,12 +10,12 @@ from ...runtime.errors import CompileError
 from ...runtime.registry import require
 from ...runtime.unpatched import np
 from ...tracer.autograd.function import Function
-from ...tracer.core.closures import as_it_stands
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
 from ...tracer.core.levels import under
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
-from ...tracer.modes.thread_state import LOCAL, capturing, recording, refuse
+from ...tracer.core.thread_state import LOCAL, capturing, recording, refuse
+from ...tracer.memory.survivors import run_again
 from ...tracer.tensors.batched import Level
 from ..trees import flatten, unflatten
 from ..user_code.scope import as_it_runs, scope
@@ -49,8 +49,9 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options:
     """
 
     args = args if isinstance(args, tuple) else (args,)
+    y0, t = (stack_nested(x) if type(x) in (list, tuple) and has_tensor(x) else x for x in (y0, t))
     written, tfirst = func, bool(options.pop("tfirst", False))
-    func = _in_order(as_it_stands(as_it_runs(func)), tfirst)
+    func = _in_order(run_again(as_it_runs(func)), tfirst)
     moving = has_tensor((y0, t)) or any(isinstance(a, Operand) for a in flatten(args)[0])
     if not moving:
         solved, reads = _noted(func, y0, t, args, options)

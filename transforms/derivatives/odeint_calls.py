@@ -11,9 +11,9 @@ from ...runtime.unpatched import np
 from ...runtime.user_ops import called_by_name
 from ...tracer.autograd.function import Function
 from ...tracer.core.levels import under
+from ...tracer.core.listening import called, in_loop
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
-from ...tracer.modes.listening import called, in_loop
-from ...tracer.modes.thread_state import LOCAL, grad_mode, recording, refuse
+from ...tracer.core.thread_state import LOCAL, grad_mode, recording, refuse
 from ..user_code.scope import scope
 from .vjp import forward
 

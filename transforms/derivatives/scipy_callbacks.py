@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from ...runtime.errors import ConvergenceError, GradientLossError, NoRuleError, SingularPointError
 from ...tracer.core.backward import seed_of
-from ...tracer.core.closures import as_it_stands
 from ...tracer.core.custom import CustomNode
 from ...tracer.core.dispatch import has_tensor, stack_nested
 from ...tracer.core.engine import run_backward
@@ -18,7 +17,8 @@ from ...tracer.core.graph import AccumulateGrad, Pick, meta_of, next_sequence
 from ...tracer.core.levels import under
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, alias, levels_of, wrap
-from ...tracer.modes.thread_state import LOCAL, Era, grad_mode, transforming
+from ...tracer.core.thread_state import LOCAL, Era, grad_mode, transforming
+from ...tracer.memory.survivors import run_again
 from ..arguments import _linked
 from ..user_code.scope import as_it_runs
 from .custom import linked
@@ -43,7 +43,7 @@ __all__ = [
 
 
 class Solved(NamedTuple):
-    """What a driver found: the results that may be differentiated, and the maker of what the user gets from them."""
+    """The results of a driver that may be differentiated, and the maker of what the user gets from them."""
 
     results: tuple[Any, ...]
     give: Callable[[tuple[Any, ...]], Any]
@@ -54,7 +54,7 @@ class Callback:
 
     def __init__(self, path: str, function: Any, args: Any = ()) -> None:
         self.path = path
-        self.function = as_it_stands(as_it_runs(function))
+        self.function = run_again(as_it_runs(function))
         self.args = args if isinstance(args, tuple) else (args,)
 
     def __call__(self, *xs: Any) -> Any:
@@ -110,6 +110,14 @@ class Inputs:
                 stack.extend(node.edges)
         return inner
 
+    def of(self, value: Any) -> frozenset[Any]:
+        """Add what a value depends on; return these places alone, of all that there are."""
+        alone = Inputs()
+        alone.began = self.began
+        alone.note(value)
+        self.edges.update(alone.edges)
+        return frozenset(alone.edges)
+
 
 @contextmanager
 def tracing() -> Iterator[None]:
@@ -146,6 +154,11 @@ class Run:
     def value(self) -> Any:
         """The result without its graph."""
         return self.result._value if isinstance(self.result, Operand) else self.result
+
+    def check(self, path: str, value: Any, edges: Iterable[Any]) -> None:
+        """Raise where an earlier run gave another value, or depended on what this one does not read any more."""
+        if not same(self.value, value) or not set(edges) <= {*self.edges}:
+            raise changed(path)
 
     def pull(self, g: Any, wanted: tuple[Any, ...]) -> list[Any]:
         """The cotangents of some places from that of the result; None where it does not depend on one."""
@@ -328,8 +341,9 @@ def changed(path: str) -> Exception:
     """The error of a function that is another one when the derivative calls it again."""
     return blame(
         GradientLossError(
-            f"the function that scipy.{path} calls gave other values when it was called again for the derivative: what it "
-            "reads (a global, an attribute, random numbers) has changed since. Pass that as an argument, or let it stay."
+            f"the function that scipy.{path} calls gave other values when it was called again for the derivative, or reads plain "
+            "ones where it read traced ones: what it reads (a global, an attribute, random numbers) has changed since. Pass that "
+            "as an argument, or let it stay."
         )
     )
 

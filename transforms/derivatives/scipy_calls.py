@@ -16,10 +16,10 @@ from ...runtime.ops import Op
 from ...runtime.result_types import BY_VALUE, UNKNOWN
 from ...runtime.user_ops import called_by_name
 from ...tracer.autograd.function import Function
+from ...tracer.core.listening import called, in_loop
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
+from ...tracer.core.thread_state import capturing, grad_mode, recording, refuse
 from ...tracer.memory.survivors import as_stored
-from ...tracer.modes.listening import called, in_loop
-from ...tracer.modes.thread_state import capturing, grad_mode, recording, refuse
 from ..transform import Transform
 from ..user_code.scope import original_code, scope, stores_outside
 from .scipy_callbacks import Solved, changed, one_by_one, same
@@ -70,7 +70,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 class _Undescribed(Exception):
-    """What an argument holds that generated source cannot hand on."""
+    """Say what in an argument generated source cannot hand on."""
 
 
 class _Description:
@@ -128,6 +128,8 @@ class _Description:
         if found is None:
             raise _Undescribed(f"calls `{x.__qualname__}`, whose code is not found as it was written")
         code, space = found
+        if bears := sorted(vars(as_stored(x)).keys() - {"__wrapped__"}):
+            raise _Undescribed(f"calls `{x.__qualname__}`, which bears attributes ({', '.join(bears)})")
         if stores_outside(code):
             raise _Undescribed(f"calls `{x.__qualname__}`, which stores into variables around it")
         cells = dict(zip(x.__code__.co_freevars, x.__closure__ or (), strict=True))
@@ -176,7 +178,7 @@ def _written(function: types.FunctionType) -> tuple[types.CodeType, dict[str, An
 
 
 def _label(name: str, code: types.CodeType, space: dict[str, Any]) -> str:
-    """What generated source calls a function of the user's: one name for one code."""
+    """Return the name of a user's function in generated source: one name for one code."""
     label = stem = f"{space.get('__name__', '')}.{name}:{code.co_firstlineno}"
     k = 1
     while label in _CODES and not (_CODES[label][0] == code and _CODES[label][1] is space):
@@ -409,7 +411,7 @@ def _kept(ctx: Any) -> list[Any]:
 class _Solution(Function):
     @staticmethod
     def forward(ctx: Any, fn: Any, call: str, solved: Any, *given: Any) -> Any:
-        """What SciPy gives."""
+        """Return the results that SciPy gives."""
 
         def run() -> Any:
             found, stored = _watched(

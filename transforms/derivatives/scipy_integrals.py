@@ -10,12 +10,12 @@ import numpy as np
 
 from ...runtime.errors import NoRuleError
 from ...runtime.registry import require
-from ...tracer.core.closures import as_it_stands
 from ...tracer.core.dispatch import apply, has_tensor
 from ...tracer.core.pieces import pieces
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, wrap
-from ...tracer.modes.thread_state import LOCAL, capturing
+from ...tracer.core.thread_state import LOCAL, capturing
+from ...tracer.memory.survivors import run_again
 from ..user_code.scope import as_it_runs
 from .custom import linked
 from .scipy_callbacks import (
@@ -25,9 +25,7 @@ from .scipy_callbacks import (
     Run,
     Solved,
     attached,
-    changed,
     plain,
-    same,
     tracing,
     without_rule,
 )
@@ -74,16 +72,15 @@ def integral(rule: Rule, f: Function, a: Any, b: Any, count: int | None = None) 
     calls; the derivative is a second integral by the same rule.
     """
     path, low, high = rule.path, plain(a, rule.path), plain(b, rule.path)
-    inputs, known, decided = Inputs(), dict[Any, Any](), dict[Any, Sample]()
+    inputs, known, decided = Inputs(), dict[Any, tuple[Any, frozenset[Any]]](), dict[Any, Sample]()
 
     def numbers(s: Any) -> Any:
         if heard is not None:
             heard.outcomes = []
         found = f(s)
-        inputs.note(found)
-        value = plain(found, path)
+        edges, value = inputs.of(found), plain(found, path)
         if len(known) < _REMEMBERED:
-            known[s] = value
+            known[s] = value, edges
             if heard is not None:
                 decided[s] = Sample(s, heard.signature, np.asarray(value))
         return value
@@ -96,7 +93,7 @@ def integral(rule: Rule, f: Function, a: Any, b: Any, count: int | None = None) 
         _refuse_jumps(path, f, decided)
     if not wanted or not LOCAL.grad:
         return found
-    if any(np.asarray(v).dtype.kind == "c" for v in known.values()):
+    if any(np.asarray(v).dtype.kind == "c" for v, _ in known.values()):
         raise blame(
             NoRuleError(
                 f"scipy.{path} of a complex integrand has no rule: integrate its real part and its imaginary part, np.real(f(x)) "
@@ -120,16 +117,14 @@ def integral(rule: Rule, f: Function, a: Any, b: Any, count: int | None = None) 
             at = plain(s, path)
             if at in known:
                 met = True
-                if not same(run.value, known[at]):
-                    raise changed(path)
+                run.check(path, *known[at])
             return flattened(run.pull(np.result_type(run.value).type(1) if scalar else g, wanted), wanted)
 
         size = sum([int(np.prod(edge.shape)) for edge in wanted])
         made = integral(rule, slopes, placed(a, low), placed(b, high), size)[0]
         if known and not met:
-            s, value = next(iter(known.items()))
-            if not same(plain(f(s), path), value):
-                raise changed(path)
+            s, (value, edges) = next(iter(known.items()))
+            Run(lambda: f(s), ()).check(path, value, edges)
         return made
 
     def pull(node: Attached, gs: tuple[Any, ...]) -> list[Any]:
@@ -298,7 +293,7 @@ def _ranges(given: dict[str, Any], low: str, high: str) -> list[Any]:
 
 def _between(low: Any, high: Any, count: int) -> Any:
     """A range whose ends are numbers, or functions of the variables around it."""
-    low, high = (as_it_stands(as_it_runs(x)) if callable(x) else x for x in (low, high))
+    low, high = (run_again(as_it_runs(x)) if callable(x) else x for x in (low, high))
 
     def of(*outer: Any) -> tuple[Any, Any]:
         around = outer[:count][::-1]  # of x and y, where nquad has y and x

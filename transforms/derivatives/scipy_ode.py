@@ -12,7 +12,7 @@ from ...runtime.errors import NoRuleError
 from ...tracer.core.dispatch import has_tensor, stack_nested
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, wrap
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.core.thread_state import LOCAL
 from .custom import linked
 from .scipy_callbacks import (
     Attached,
@@ -21,15 +21,14 @@ from .scipy_callbacks import (
     Run,
     Solved,
     attached,
-    changed,
     not_converged,
     plain,
-    same,
     tracing,
 )
 from .scipy_calls import Driver
 from .scipy_integrals import flattened, is_followed, placed, unflattened
 from .scipy_jumps import Sample, jump_along, jumps_along, sample, sample_state, starts_at
+from .scipy_roots import Residual, solution_of
 
 __all__ = ["solve_ivp"]
 
@@ -56,6 +55,7 @@ class Trajectory:
         self.path, self.rule, self.f = rule.path, rule, f
         self.y0, self.t0, self.t1, self.times = y0, t0, t1, times
         self.start, self.stop = (plain(t, self.path) for t in (t0, t1))
+        self.ended: Any = None  # the time of the event that ended it
         self.inputs = Inputs()
         self.first: Any = None
         self.smooth = False  # whether that is known
@@ -75,10 +75,9 @@ class Trajectory:
 
     def _numbers(self, s: Any, y: Any) -> Any:
         found = self.f(s, y)
-        self.inputs.note(found)
-        value = plain(found, self.path)
+        edges, value = self.inputs.of(found), plain(found, self.path)
         if self.first is None:
-            self.first = s, np.copy(y), np.copy(value)
+            self.first = s, np.copy(y), np.copy(value), edges
         return value
 
     def _check(self) -> None:
@@ -96,8 +95,8 @@ class Trajectory:
             return self.result.y
         if self.times is not None:
             return self._at(where, self.result.y, _Times([self.times] * len(where), where, many=True), self.times)
-        ends = [self.t0, *[None] * (len(where) - 2), self.t1]
-        return self._at(where, self.result.y, _Times(ends, where))
+        ends = [self.t0, *[None] * (len(where) - 2), self.t1 if self.ended is None else self.ended]
+        return self._at(where, self.result.y, _Times(ends, where), self.ended)
 
     def last(self) -> Any:
         """The state at the end, as one column."""
@@ -128,8 +127,8 @@ class Trajectory:
         self, node: Attached, g: Any, where: Any, values: Any, at: _Times, wanted: tuple[Any, ...]
     ) -> list[Any]:  # fmt: skip
         """The adjoint, carried from the last time back to the first, beside the cotangents of what f reads."""
-        if not same(plain(self.f(*self.first[:2]), self.path), self.first[2]):
-            raise changed(self.path)
+        s, start, value, edges = self.first
+        Run(lambda: self.f(s, start), ()).check(self.path, value, edges)
         self._refuse_jumps()
         traced = LOCAL.grad
         y = placed_at(values, node.own(0)) if traced else values
@@ -299,15 +298,12 @@ def _solve_ivp(driver: Driver, given: dict[str, Any]) -> Solved:
     y0, times = as_array(y0), None if times is None else as_array(times)
     t0, t1 = span
     found = Trajectory(Rule(path, solve, again), state_moves, y0, t0, t1, times)
-    if events is not None and found.wanted:
-        raise blame(
-            NoRuleError(
-                f"scipy.{path} with events= has no derivative: find the time of the event by scipy.optimize.brentq of the "
-                "solution up to a time, which is differentiated, or leave events= out."
-            )
-        )
     result = found.result
+    if events is not None and found.wanted:
+        _differentiate_events(found, events, callback.args)
     times = times if is_followed(times) else result.t
+    if found.ended is not None and found.times is None:
+        times = np.concatenate([result.t[:-1], np.reshape(found.ended, (1,))])
 
     def give(results: tuple[Any, ...]) -> Any:
         result.y, result.t = results
@@ -315,6 +311,30 @@ def _solve_ivp(driver: Driver, given: dict[str, Any]) -> Solved:
         return result
 
     return Solved((found.states(), times), give)
+
+
+def _differentiate_events(found: Trajectory, events: Any, args: Any) -> None:
+    """Give times of events, and the states then, their derivatives: an event is zero along the solution, which is an equation."""
+    result, path = found.result, found.path
+    whole = list(result.t_events)
+    for k, event in enumerate([events] if callable(events) else events):
+        value = Callback(path, event, tuple(args))
+        residual = Residual(Callback(path, functools.partial(_along, value, found)))
+        times = [solution_of(path, residual, t, "the slope of the event along the solution") for t in whole[k]]
+        ends = result.status == 1 and bool(getattr(event, "terminal", False))
+        if ends and times and whole[k][-1] == found.interpolant.ts[-1]:
+            found.ended = times[-1]
+        if times:
+            result.t_events[k] = np.stack(times)
+            result.y_events[k] = np.transpose(found.between(np.stack(times)))
+    if found.ended is None and result.status == 1:
+        raise blame(NoRuleError(f"scipy.{path} was ended by an event whose time is none of its t_events."))
+    if found.ended is not None and is_followed(found.times):
+        raise blame(NoRuleError(f"scipy.{path} that an event ends has no derivative in t_eval: pass it as a constant."))
+
+
+def _along(event: Any, found: Trajectory, s: Any) -> Any:
+    return event(s, found.between(s))
 
 
 def as_array(x: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -13,23 +12,19 @@ from ...runtime.errors import NoRuleError
 from ...tracer.core.dispatch import has_tensor, stack_nested
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand
-from ...tracer.modes.thread_state import LOCAL, grad_mode
+from ...tracer.core.thread_state import LOCAL, grad_mode
 from ..trees import flatten
 from .scipy_callbacks import (
     Attached,
     Callback,
-    Inputs,
     Run,
     Solved,
     attached,
-    changed,
     hide_the_rest,
     not_converged,
     plain,
-    same,
     singular,
     solved_matrix,
-    tracing,
     without_rule,
 )  # fmt: skip
 from .scipy_calls import Driver
@@ -42,18 +37,17 @@ __all__ = [
     "golden",
     "least_squares",
     "lsq_linear",
-    "minimize",
     "minimize_scalar",
     "nnls",
 ]
 
 Objective = Callable[[Any], Any]
-_AT, _NEAR = (
+AT, _NEAR = (
     1e-6,
     1e-4,
 )  # beside a variable's size: at a bound, which holds it; near one, where a step shows whether it does
-_NOT_HELD = "it lies at a bound that does not hold it: the slope is zero there, too"
-_TINY, _STEP = 1e-6, 1e-3  # Newton's next step at what is called an optimum, beside its size
+NOT_HELD = "it lies at a bound that does not hold it: the slope is zero there, too"
+_TINY, STEP = 1e-6, 1e-3  # Newton's next step at what is called an optimum, beside its size
 
 
 class Stationary:
@@ -82,13 +76,13 @@ class Stationary:
         """The gradient at `x`, traced."""
         node = x._node if isinstance(x, Operand) else None
         run = Run(
-            lambda x: _number(self.objective(self.whole(x))), (x._value if isinstance(x, Operand) else x,), (node,)
+            lambda x: number(self.objective(self.whole(x))), (x._value if isinstance(x, Operand) else x,), (node,)
         )
         (found,) = run.pull(np.result_type(run.value).type(1), run.variables)
         return np.zeros(np.shape(x)) if found is None else found
 
 
-def _number(x: Any) -> Any:
+def number(x: Any) -> Any:
     """An objective, which may be an array of one number."""
     return np.reshape(x, ()) if np.ndim(x) else x
 
@@ -122,15 +116,15 @@ def optimum(
         nodes = (node.own(0),) if LOCAL.grad else None
         g, sums = gs[0], [None] * len(edges)
         for (_, of), share, known in zip(others, gs[1:], runs, strict=True):
-            if share is not None:
+            if isinstance(share, Operand) or (share is not None and np.any(share)):  # compiled, zeros stand for none
                 here = known if nodes is None else Run(lambda x, of=of: of(whole(x)), (at,), nodes)
                 first, *rest = here.pull(share, (*here.variables, *edges))
                 g, sums = _sum(g, first), [*map(_sum, sums, rest)]
         if run is None or g is None:
             return sums
         here = run if nodes is None else Run(stationary, (at,), nodes)
-        if nodes is not None and not same(here.value, run.value):
-            raise changed(path)
+        if nodes is not None:
+            here.check(path, run.value, run.edges)
         w = solved_matrix(path, here.jacobian(), g, "the Hessian")
         return [*map(_sum, sums, here.pull(-w, edges))]
 
@@ -150,7 +144,7 @@ def _free(path: str, run: Run, x: Any, low: Any, high: Any) -> Any:
     """
     x = np.atleast_1d(x)
     low, high = (np.broadcast_to(v, np.shape(x)) for v in (low, high))
-    reach = 2 * _STEP * (1.0 + np.max(np.abs(x), initial=0.0))  # of a step that `_check` accepts
+    reach = 2 * STEP * (1.0 + np.max(np.abs(x), initial=0.0))  # of a step that `_check` accepts
     seen = np.minimum(x - low, high - x) <= reach
     if not np.any(seen):
         return np.full(np.shape(x), True)
@@ -160,18 +154,18 @@ def _free(path: str, run: Run, x: Any, low: Any, high: Any) -> Any:
     curve, size = np.diag(hessian), np.maximum(np.abs(x), 1.0)
     below = np.where(g == 0, x - low < high - x, g > 0)  # the bound that a variable moves to
     gap = np.where(below, x - low, high - x)
-    held = (gap <= _AT * size) | ((gap <= _NEAR * size) & (curve <= 0) & (np.abs(g) > 10 * np.abs(curve) * gap))
+    held = (gap <= AT * size) | ((gap <= _NEAR * size) & (curve <= 0) & (np.abs(g) > 10 * np.abs(curve) * gap))
     own = np.where(curve > 0, np.abs(g) / np.where(curve > 0, curve, 1.0), np.where(g == 0, 0.0, np.inf))
-    if np.any(held & (own <= gap + _AT * size)):
-        raise singular(path, _NOT_HELD)
+    if np.any(held & (own <= gap + AT * size)):
+        raise singular(path, NOT_HELD)
     while np.any(seen & ~held):
         free = np.flatnonzero(~held)
         step = np.zeros(np.shape(x))
         step[free] = -solved_matrix(path, hessian[np.ix_(free, free)], g[free], "the Hessian")
-        near = np.maximum(_AT * size, np.minimum(step**2 / size, 0.1 * np.abs(step)))  # as far as a step can be trusted
+        near = np.maximum(AT * size, np.minimum(step**2 / size, 0.1 * np.abs(step)))  # as far as a step can be trusted
         inside = np.minimum(x + step - low, high - x - step)
         if np.any(seen & ~held & (np.abs(inside) <= near)):
-            raise singular(path, _NOT_HELD)
+            raise singular(path, NOT_HELD)
         beyond = seen & ~held & (inside < 0)
         if not np.any(beyond):
             break
@@ -189,23 +183,12 @@ def _check(path: str, x: Any, run: Run, why_not: Any) -> None:
     share = np.max(np.abs(step), initial=0.0) / (1.0 + np.max(np.abs(x), initial=0.0))
     if why_not is not None and not share <= _TINY:
         raise not_converged(path, why_not)
-    if not share <= _STEP:
+    if not share <= STEP:
         raise singular(
             path,
             "the gradient is not zero there (a kink, or a method that has ended too early): set a smaller tolerance, or take a "
             "method with gradients",
         )
-
-
-def _bounds(path: str, bounds: Any, count: int) -> Any:
-    """The lower and the upper bounds, plain; None where there are none."""
-    if bounds is None:
-        return None
-    if hasattr(bounds, "lb"):
-        return bounds.lb, bounds.ub
-    pairs = plain(bounds, path)
-    low = np.array([-np.inf if a is None else a for a, _ in pairs], float)
-    return low, np.array([np.inf if b is None else b for _, b in pairs], float)
 
 
 def _refuse_traced(path: str, bounds: Any) -> None:
@@ -216,83 +199,16 @@ def _refuse_traced(path: str, bounds: Any) -> None:
         )
 
 
-def _called(path: str, value: Any, args: tuple[Any, ...]) -> Any:
+def called(path: str, value: Any, args: tuple[Any, ...]) -> Any:
     """A function for SciPy, which does not move the optimum: a gradient, a Hessian."""
     return Callback(path, value, args).plain if callable(value) and not isinstance(value, type) else plain(value, path)
 
 
-def _minimize(driver: Driver, given: dict[str, Any]) -> Solved:
-    """Minimise by `minimize`, of whose result `x` and `fun` are differentiated."""
-    path, passed = driver.path, dict(given)
-    args = _tuple(passed.pop("args", ()))
-    call = Callback(path, passed.pop("fun"), args)
-    first = passed.get("jac") is True
-    noted = Inputs()
-    bounds, constraints = passed.pop("bounds", None), passed.pop("constraints", ())
-    _refuse_traced(path, bounds)
-    constrained = bool(constraints) if isinstance(constraints, (list, tuple, dict)) else True
-    passed = {
-        k: _called(path, v, args) if k in ("jac", "hess", "hessp") else v if callable(v) else plain(v, path)
-        for k, v in passed.items()
-    }
-    if constrained:
-        many = constraints if isinstance(constraints, (list, tuple)) else [constraints]
-        passed["constraints"] = [_watched(path, c, noted) for c in many]
-    around = bounds if hasattr(bounds, "lb") else plain(bounds, path)
-    result = driver.real(call.plain, **passed, bounds=around)
-    objective: Objective = lambda x: _number(_first(call(x)) if first else call(x))
-    why = None if result.success else result.message
-    if constrained and LOCAL.grad:
-        with tracing():
-            noted.note(objective(result.x))
-        if noted.edges:
-            raise blame(
-                NoRuleError(
-                    f"scipy.{path} with constraints= has no derivative: write the constraint into the variables, or solve the "
-                    "conditions of the optimum by scipy.optimize.root."
-                )
-            )
-    around = _bounds(path, bounds, np.size(result.x))
-    return _with(
-        driver, result, ("x", "fun"), optimum(path, objective, result.x, why, around, ((result.fun, objective),))
-    )
-
-
-def _first(found: Any) -> Any:
-    return found[0]
-
-
-def _tuple(x: Any) -> tuple[Any, ...]:
+def tuple_of(x: Any) -> tuple[Any, ...]:
     return x if isinstance(x, tuple) else (x,)
 
 
-def _watched(path: str, constraint: Any, noted: Inputs) -> Any:
-    """A constraint of plain numbers; what its function depends on is noted."""
-
-    def seen(function: Any, args: Any = ()) -> Any:
-        call = Callback(path, function, ())
-
-        def run(*xs: Any) -> Any:
-            found = call(*xs)
-            for leaf in flatten(found)[0]:
-                noted.note(leaf)
-            return plain(found, path)
-
-        return run
-
-    if isinstance(constraint, dict):
-        noted_args = [x._node for x in flatten(constraint.get("args", ()))[0] if is_followed(x)]
-        noted.edges.update(dict.fromkeys(noted_args))
-        return {k: seen(v) if callable(v) else plain(v, path) for k, v in constraint.items()}
-    made = copy.copy(constraint)
-    for name in ("fun", "jac", "hess"):
-        value = getattr(made, name, None)
-        if callable(value) and not hasattr(value, "update"):
-            setattr(made, name, seen(value))
-    return made
-
-
-def _with(driver: Driver, result: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> Solved:
+def with_names(driver: Driver, result: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> Solved:
     """What SciPy gives, with what is differentiated under these names; the derivative of the rest raises."""
 
     def give(results: tuple[Any, ...]) -> Any:
@@ -312,11 +228,13 @@ def _minimize_scalar(driver: Driver, given: dict[str, Any]) -> Solved:
     _refuse_traced(path, bounds)
     passed = {k: v if callable(v) else plain(v, path) for k, v in passed.items()}
     result = driver.real(call.plain, **passed)
-    objective: Objective = lambda x: _number(call(x))
+    objective: Objective = lambda x: number(call(x))
     why = None if result.success else result.message
     x = np.float64(result.x)
     around = None if bounds is None else plain(bounds, path)
-    return _with(driver, result, ("x", "fun"), optimum(path, objective, x, why, around, ((result.fun, objective),)))
+    return with_names(
+        driver, result, ("x", "fun"), optimum(path, objective, x, why, around, ((result.fun, objective),))
+    )
 
 
 def _of_one_number(driver: Driver, given: dict[str, Any]) -> Solved:
@@ -327,7 +245,7 @@ def _of_one_number(driver: Driver, given: dict[str, Any]) -> Solved:
     _refuse_traced(path, bounds)
     full = passed.pop("full_output", False)
     found, value, *rest = driver.real(call.plain, **{k: plain(v, path) for k, v in passed.items()}, full_output=True)
-    objective: Objective = lambda x: _number(call(x))
+    objective: Objective = lambda x: number(call(x))
     x = np.float64(found)
     around = None if bounds is None else plain(bounds, path)
     results = optimum(path, objective, x, None, around, ((value, objective),))
@@ -348,14 +266,14 @@ _LOSSES: dict[str, Callable[[Any], Any]] = {
 def _least_squares(driver: Driver, given: dict[str, Any]) -> Solved:
     """Minimise by `least_squares`, of whose result `x`, `fun` and `cost` are differentiated."""
     path, passed = driver.path, dict(given)
-    args, words = _tuple(passed.pop("args", ())), dict(passed.pop("kwargs", None) or {})
+    args, words = tuple_of(passed.pop("args", ())), dict(passed.pop("kwargs", None) or {})
     call = Callback(path, passed.pop("fun"), args)
     if words:
         call.function = functools.partial(call.function, **words)
     bounds, loss, scale = passed.get("bounds"), passed.get("loss", "linear"), passed.get("f_scale", 1.0)
     _refuse_traced(path, bounds)
     passed = {
-        k: _called(path, functools.partial(v, **words) if callable(v) else v, args) if k == "jac"
+        k: called(path, functools.partial(v, **words) if callable(v) else v, args) if k == "jac"
         else v if callable(v) or hasattr(v, "lb") else plain(v, path)
         for k, v in passed.items()
     }  # fmt: skip
@@ -375,7 +293,9 @@ def _least_squares(driver: Driver, given: dict[str, Any]) -> Solved:
 
     why = None if result.success else result.message
     others = (result.fun, residuals), (result.cost, cost)
-    return _with(driver, result, ("x", "fun", "cost"), optimum(path, cost, result.x, why, _pair(path, bounds), others))
+    return with_names(
+        driver, result, ("x", "fun", "cost"), optimum(path, cost, result.x, why, _pair(path, bounds), others)
+    )
 
 
 def _pair(path: str, bounds: Any) -> Any:
@@ -397,7 +317,7 @@ def _curve_fit(driver: Driver, given: dict[str, Any]) -> Solved:
     options = dict(passed.pop("kwargs", {}))
     full = passed.pop("full_output", False)
     passed = {
-        k: _called(path, v, ()) if k == "jac" else v if hasattr(v, "lb") else plain(v, path) for k, v in passed.items()
+        k: called(path, v, ()) if k == "jac" else v if hasattr(v, "lb") else plain(v, path) for k, v in passed.items()
     }
     found, covariance, *rest = driver.real(
         model, plain(xdata, path), plain(ydata, path), sigma=plain(sigma, path), **passed, **options, full_output=full
@@ -461,7 +381,9 @@ def _linear(driver: Driver, given: dict[str, Any]) -> Solved:
     residuals: Objective = lambda x: a @ x - b
     cost: Objective = lambda x: 0.5 * np.sum(residuals(x) ** 2)
     why, others = None if result.success else result.message, ((result.fun, residuals), (result.cost, cost))
-    return _with(driver, result, ("x", "fun", "cost"), optimum(path, cost, result.x, why, _pair(path, bounds), others))
+    return with_names(
+        driver, result, ("x", "fun", "cost"), optimum(path, cost, result.x, why, _pair(path, bounds), others)
+    )
 
 
 def _nonnegative(driver: Driver, given: dict[str, Any]) -> Solved:
@@ -474,7 +396,6 @@ def _nonnegative(driver: Driver, given: dict[str, Any]) -> Solved:
     return Solved(optimum(path, lambda x: 0.5 * np.sum(residuals(x) ** 2), found, None, (0.0, np.inf), others), tuple)
 
 
-minimize = Driver("optimize.minimize", _minimize)
 minimize_scalar = Driver("optimize.minimize_scalar", _minimize_scalar)
 brent, golden, fminbound = (Driver(f"optimize.{name}", _of_one_number) for name in ("brent", "golden", "fminbound"))
 least_squares = Driver("optimize.least_squares", _least_squares)

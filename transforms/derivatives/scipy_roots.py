@@ -9,18 +9,16 @@ import numpy as np
 from ...runtime.errors import NoRuleError
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand
-from ...tracer.modes.thread_state import LOCAL, grad_mode
+from ...tracer.core.thread_state import LOCAL, grad_mode
 from .scipy_callbacks import (
     Attached,
     Callback,
     Run,
     Solved,
     attached,
-    changed,
     hide_the_rest,
     not_converged,
     plain,
-    same,
     singular,
     solved_matrix,
 )
@@ -32,6 +30,7 @@ __all__ = [
     "toms748",
 ]  # fmt: skip
 
+_STEP = 1e-3  # Newton's next step at what is called a solution, beside its size
 _ZERO = 1e-4  # a value at a root that is none, beside the largest that SciPy has met
 _DERIVATIVES = ("fprime", "fprime2", "jac")
 
@@ -100,13 +99,22 @@ def solution_of(path: str, residual: Residual, x: Any, what: str, why_not: Any =
         here = run
         if LOCAL.grad:  # the derivative of a derivative
             here = Run(flat, (at,), (node.own(0),))
-            if not same(here.value, run.value):
-                raise changed(path)
-        w = solved_matrix(path, here.jacobian(), g[0], what)
+            here.check(path, run.value, run.edges)
+        jac = here.jacobian()
+        w = solved_matrix(path, jac, g[0], what)
+        if shape:
+            _check_zero(path, at, plain(jac, path), run.value)
         return here.pull(-w, run.edges)
 
     (found,) = attached(path, (at,), run.edges, pull)
     return np.reshape(found, shape) if shape and shape != np.shape(at) else found
+
+
+def _check_zero(path: str, x: Any, jac: Any, value: Any) -> None:
+    """Raise where Newton's next step is not small: what the method calls a solution is none, such as a minimum of "lm"."""
+    step = np.max(np.abs(np.linalg.solve(jac, value)), initial=0.0)
+    if not step <= _STEP * (1.0 + np.max(np.abs(x), initial=0.0)):
+        raise not_converged(path, f"the equations do not hold there, and Newton's next step is of length {step:.2g}")
 
 
 def _check_continuous(path: str, residual: Residual, x: Any, run: Run) -> None:

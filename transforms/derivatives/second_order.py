@@ -42,7 +42,7 @@ class _SecondOrder(Transform):
 
 
 class _Slope(Transform):
-    """How much a function grows along a vector, which stands behind its arguments."""
+    """Return the growth of a function along a vector, which stands behind its arguments."""
 
     kind = "slope"
     vector_names = VECTOR

@@ -10,7 +10,7 @@ from ...tracer.core.backward import seed_of
 from ...tracer.core.engine import run_backward
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand
-from ...tracer.modes.thread_state import LOCAL, capturing, transforming
+from ...tracer.core.thread_state import LOCAL, capturing, transforming
 from ..arguments import Arguments, Finisher, check_called_with_arguments, check_returned, parted
 from ..trees import flatten, flatten_present, in_words, unflatten
 from ..user_code.scope import scope
@@ -69,6 +69,7 @@ def traced(
     """The value of a function, and the run that gave it, for products with its Jacobian in the arguments `argnums`."""
     outer = LOCAL.differentiating > 0 and LOCAL.grad
     frame = Arguments(function, argnums, args, kwargs)
+    frame.era.held = True
     with transforming(frame.owned, gradient=True, era=frame.era):
         out, aux = parted(function, scope().rebuild(function)(*frame.args, **frame.kwargs), has_aux)
         check_returned(function, out)
@@ -77,7 +78,6 @@ def traced(
     if LOCAL.grad and not outer and not frame.tensors_given:
         frame.reached([*leaves, *beside])
     keep_graph = outer or (frame.tensors_given and LOCAL.grad)
-    frame.era.held = True
     finisher = Finisher(frame, outer or frame.tensors_given or capturing())
     value = unflatten(structure, [finisher.result(leaf) for leaf in leaves])
     aux = unflatten(structure_beside, [finisher.result(leaf) for leaf in beside])

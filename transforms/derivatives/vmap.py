@@ -16,7 +16,7 @@ from ...tracer.core.dispatch import apply
 from ...tracer.core.foreign import conversion
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
-from ...tracer.modes.thread_state import LOCAL, transforming
+from ...tracer.core.thread_state import LOCAL, transforming
 from ...tracer.tensors.batched import Level, hide, mapping, peel
 from ..arguments import check_returned, owner_of
 from ..transform import Transform

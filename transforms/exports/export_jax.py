@@ -14,7 +14,7 @@ import numpy as np
 from ...runtime.errors import CompileError
 from ...runtime.ir.graph import Call, Graph, Value, values_in
 from ...runtime.ir.known_ops import COPY, GETITEM
-from ...runtime.ir.opcodes import AND, COND, ITEMS, NOT, OR, ROWS, SCAN, all_calls
+from ...runtime.ir.opcodes import AND, COND, ITEMS, LISTED, NOT, OR, PARTS, ROWS, SCAN, all_calls
 from ...runtime.ops import Op
 from ...runtime.registry import require
 from ...runtime.rules.control import COUNT, GUARD, SHAPE, SIZE
@@ -471,6 +471,7 @@ def _specials() -> dict[Op, Special]:
     return made | {
         SHAPE.base: _static("{0}.shape"), SIZE.base: _static("{0}.shape[{1}]"), COUNT.base: _static("{0}.size"),
         GETITEM.base: _indexed, COPY.base: _template("jnp.copy({0})"), ROWS.base: _rows, ITEMS.base: _template("{0}"),
+        LISTED.base: _template("jnp.stack({0})"), PARTS.base: _template("tuple({0})"),
         AND.base: _template("jnp.logical_and({0}, {1})"), OR.base: _template("jnp.logical_or({0}, {1})"),
         NOT.base: _template("jnp.logical_not({0})"),
     }  # fmt: skip

@@ -14,7 +14,7 @@ from ...runtime.errors import CompileError, VerifyError
 from ...tracer.core.exits import warn_at_user
 from ...tracer.core.site import prune, pruned
 from ...tracer.core.tensor_base import Operand
-from ...tracer.modes.thread_state import capturing
+from ...tracer.core.thread_state import capturing
 from ..checks.evaluation import Evaluation
 from ..checks.finite import slopes
 from ..derivatives.custom_vjp import CustomVjp

@@ -1,9 +1,10 @@
-"""Stand-ins for makers of arrays that look for no Tensors: np.r_ and np.c_, np.vectorize, np.require."""
+"""Stand-ins for makers of arrays that look for no Tensors: np.r_ and np.c_, np.mgrid, np.vectorize, np.require."""
 
 from __future__ import annotations
 
 import functools
 import itertools
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -13,12 +14,12 @@ import numpy as np
 from ...runtime.registry import require
 from ...runtime.rules.elementwise import astype
 from ...runtime.rules.support import happens
-from ...tracer.core.dispatch import apply, has_tensor, stack_nested
+from ...tracer.core.dispatch import apply, has_tensor, stack_nested, unwrap
 from ...tracer.core.tensor_base import Operand
-from ...tracer.modes.thread_state import capturing
+from ...tracer.core.thread_state import capturing, refuse
 from .casting import CASTS
 
-__all__ = ["JOINERS", "chkfinite", "required", "vectorize", "vectorized"]
+__all__ = ["JOINERS", "chkfinite", "fromfunction", "required", "vectorize", "vectorized"]
 
 
 class _Joiner:
@@ -76,7 +77,60 @@ def _array(value: Any) -> Any:
     return stack_nested(value) if has_tensor(value) else apply(require(np.array), (value,), {})
 
 
-JOINERS: dict[int, Any] = {id(np.r_): _Joiner(np.r_, 0, 1, -1), id(np.c_): _Joiner(np.c_, -1, 2, 0)}
+class _Grid:
+    """np.mgrid or np.ogrid, whose arrays a capture knows, and in whose brackets Tensors may stand."""
+
+    def __init__(self, original: Any, sparse: bool) -> None:
+        self._original, self._sparse = original, sparse
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = list(key) if isinstance(key, tuple) else [key]
+        if not (capturing() or has_tensor([(p.start, p.stop, p.step) for p in parts])):
+            return self._original[key]
+        if not all(isinstance(p.stop, (int, float, Operand)) for p in parts):
+            return self._original[key]  # whose error is raised
+        starts = [0 if p.start is None else p.start for p in parts]
+        steps = [1 if p.step is None else p.step for p in parts]
+        whole = all(isinstance(n, int) for p, *ends in zip(parts, starts, steps, strict=True) for n in (*ends, p.stop))
+        if whole and isinstance(key, tuple) and not self._sparse and not any(starts) and set(steps) <= {1}:
+            return apply(require(np.indices), (tuple([p.stop for p in parts]),), {})
+        if not isinstance(key, tuple) and not isinstance(steps[0], complex):
+            return _range(key)
+        axes = [_places(a, p.stop, h, int if whole else float) for a, p, h in zip(starts, parts, steps, strict=True)]
+        if not isinstance(key, tuple):
+            return axes[0]
+        made = np.meshgrid(*axes, indexing="ij", sparse=self._sparse)
+        return tuple(made) if self._sparse else np.stack(made)
+
+
+def _places(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    """The places of one axis of a grid, from start to stop: so many (a complex step), or at steps. In NumPy's own order."""
+    if isinstance(step, complex):
+        count = int(abs(step))
+        step = (stop - start) / float(count - 1) if count > 1 else 1
+    elif dtype is int:
+        return _range(slice(start, stop, step))
+    else:
+        if not {type(start), type(stop), type(step)} <= {int, float, np.float64}:
+            refuse("makes a grid whose length is computed")
+        count = math.ceil(unwrap((stop - start) / step))
+    places = apply(require(np.arange), (count,), {"dtype": dtype})
+    places = places if type(step) is int and step == 1 else places * step
+    return places if type(start) is int and start == 0 else places + start
+
+
+JOINERS: dict[int, Any] = {
+    id(np.r_): _Joiner(np.r_, 0, 1, -1), id(np.c_): _Joiner(np.c_, -1, 2, 0),
+    id(np.mgrid): _Grid(np.mgrid, False), id(np.ogrid): _Grid(np.ogrid, True),
+}  # fmt: skip
+
+
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **options: Any) -> Any:
+    """np.fromfunction, whose indices a capture knows."""
+    return function(*apply(require(np.indices), (shape,), {"dtype": dtype}), **options)
 
 
 def vectorized(original: Any, rebuild: Callable[[Any], Any] = lambda f: CASTS.get(f, f)) -> Callable[..., Any]:
@@ -150,17 +204,17 @@ def chkfinite(asarray: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def required(asarray: Callable[..., Any]) -> Callable[..., Any]:
-    """np.require, by `asarray`: a Tensor is copied where it would have to own its memory or to be written into."""
+    """np.require, by `asarray`: a Tensor is copied where it lies in another way, or in memory that is not its own."""
 
     def need(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
         if not isinstance(a, Operand):
             return np.require(a, dtype, requirements)
         made = asarray(a, dtype)
         wanted = {w.upper()[0] for w in ([requirements] if isinstance(requirements, str) else requirements or ())}
-        if "F" in wanted:
-            made = np.copy(made, order="F")
-        elif wanted & set("COW"):
-            made = np.copy(made, order="C")
-        return made
+        flags = np.asarray(made._value).flags if isinstance(made, Operand) else made.flags
+        names = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable"}
+        if all(getattr(flags, name) for word, name in names.items() if word in wanted):
+            return made
+        return np.copy(made, order="F" if "F" in wanted else "C")
 
     return functools.wraps(np.require)(need)

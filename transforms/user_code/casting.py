@@ -18,10 +18,10 @@ from ...runtime.arrays import is_plain_array
 from ...runtime.rules.casts import SCALARS
 from ...tracer.core.dispatch import has_tensor, stack_nested, unwrap
 from ...tracer.core.exits import leave
+from ...tracer.core.listening import of_sizes
 from ...tracer.core.tensor_base import Operand
+from ...tracer.core.thread_state import LOCAL, in_another_thread, refuse
 from ...tracer.memory.survivors import note
-from ...tracer.modes.listening import of_sizes
-from ...tracer.modes.thread_state import LOCAL, in_another_thread, refuse
 from ...tracer.protocols.interop import tensors_in
 from ...tracer.tensors.casts import as_complex, as_float, as_scalar
 
@@ -152,7 +152,7 @@ def _making(fn: Any, ours: Callable[[Any], Any]) -> Any:
 
 
 def _thrown(function: Any, ours: Callable[[Any], Any]) -> Any:
-    """What another thread runs for this one: a function of the user's in scope."""
+    """Return what another thread runs for this one: a function of the user's in scope."""
     return function if function is None else in_another_thread(ours(function))
 
 

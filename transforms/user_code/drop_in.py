@@ -11,7 +11,7 @@ import numpy as np
 
 from ...tracer.core.dispatch import has_tensor
 from ...tracer.core.tensor_base import Operand
-from ...tracer.modes.thread_state import LOCAL
+from ...tracer.core.thread_state import LOCAL
 from .array_makers import JOINERS
 from .namespaces import replacement, stands_for
 from .scipy_names import Distribution

@@ -32,7 +32,7 @@ class DropIn:
         return importlib.import_module(".drop_in", __package__).namespace(spec.name, self.package + rest)
 
     def exec_module(self, module: Any) -> None:
-        """Nothing runs; a module under a second name keeps its own spec."""
+        """Run nothing; a module under a second name keeps its own spec."""
         state = module.__spec__.loader_state
         if state is not None:
             module.__spec__ = state

@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.arrays import is_plain_array
 from ...runtime.errors import NoRuleError
-from ...tracer.core.dispatch import has_tensor
+from ...tracer.core.dispatch import has_tensor, literal
 from ...tracer.core.tensor_base import Operand
+from ...tracer.core.thread_state import capturing
 
-__all__ = ["Library", "broadcast", "ndenumerate", "nditer"]
+__all__ = ["POLYNOMIALS", "Library", "broadcast", "ndenumerate", "nditer"]
 
-_POLYNOMIALS = "numpy.polynomial"
+POLYNOMIALS = "numpy.polynomial"
 
 
 class _Globals(dict[str, Any]):
@@ -42,6 +44,21 @@ class _Module(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         module, library = self.__dict__["_read"]
         return library.see(getattr(module, name))
+
+
+class _ClassArray:
+    """An array that a class of NumPy's has for all objects, such as `domain`."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __get__(self, obj: Any, cls: Any = None) -> Any:
+        return _constant(self.array)
+
+
+def _constant(array: Any) -> Any:
+    """Return an array that never changes, in a capture written down as a list."""
+    return literal(array.tolist()) if capturing() else array
 
 
 class _Followed(type):
@@ -74,7 +91,7 @@ class Library:
         if value is np.poly1d:
             return True
         module = getattr(value, "__module__", None)
-        if not isinstance(module, str) or not module.startswith(_POLYNOMIALS):
+        if not isinstance(module, str) or not module.startswith(POLYNOMIALS):
             return False
         if isinstance(value, type):
             return hasattr(value, "_val")
@@ -89,9 +106,15 @@ class Library:
             return value if found is None else found
         if value is np.linalg.eigvals:  # roots are sorted in place, which a real part, a view, would not take
             return lambda a: np.copy(np.linalg.eigvals(a))
+        if is_plain_array(value):
+            return _constant(value)
         if self.follows(value):
             return self.follow(value)
         found = self._replacement(value) if callable(value) else None
+        if (
+            value is np.asanyarray and found is not None
+        ):  # of a polynomial at a polynomial, which NumPy puts into an array
+            return lambda a: a if hasattr(type(a), "__gradscribe_original__") else found(a)
         return value if found is None else found
 
     def follow(self, value: Any) -> Any:
@@ -158,7 +181,7 @@ class Library:
         if isinstance(member, property):
             fget, fset, fdel = [p and self._function(p) for p in (member.fget, member.fset, member.fdel)]
             return property(fget, fset, fdel, member.__doc__)
-        return None
+        return _ClassArray(member) if is_plain_array(member) else None
 
 
 def _coefficients(value: Any) -> Any:

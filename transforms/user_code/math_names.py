@@ -21,10 +21,10 @@ from ...runtime.rules import python_math
 from ...runtime.rules.elementwise import astype
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
 from ...tracer.core.exits import leave
+from ...tracer.core.listening import catches, of_sizes
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, alias, levels_of
-from ...tracer.modes.listening import catches, of_sizes
-from ...tracer.modes.thread_state import LOCAL, refuse
+from ...tracer.core.thread_state import LOCAL, refuse
 
 __all__ = ["ROWS", "stand_in"]
 

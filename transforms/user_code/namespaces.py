@@ -6,7 +6,6 @@ import enum
 import functools
 import itertools
 import operator
-import re
 import sys
 import types
 from collections.abc import Callable
@@ -15,18 +14,19 @@ from typing import Any
 import numpy as np
 
 from ...runtime.arrays import is_array
-from ...runtime.registry import compositions, ops, require
+from ...runtime.ops import Kind
+from ...runtime.registry import compositions, lookup, ops, require
 from ...runtime.rules.elementwise import astype
-from ...tracer.core.dispatch import apply, has_tensor, stack_nested, stacking, unwrap
-from ...tracer.core.losses import watching
+from ...tracer.core.dispatch import apply, has_tensor, literal, stack_nested, stacking, unwrap
+from ...tracer.core.listening import drew, new_generator, printed, quieted
 from ...tracer.core.tensor_base import Operand, wrap
-from ...tracer.modes.listening import drew, new_generator, printed
-from ...tracer.modes.thread_state import LOCAL, capturing, refuse
-from .array_makers import JOINERS, chkfinite, required, vectorize
+from ...tracer.core.thread_state import LOCAL, capturing, refuse
+from ...tracer.random.draws import PLACED, array_of, by_places, is_scaled, scaled
+from .array_makers import JOINERS, chkfinite, fromfunction, required, vectorize
 from .cupy_names import from_host, names_of_cupy, numpys_name, on_device
-from .library_code import Library, broadcast, ndenumerate, nditer
+from .library_code import POLYNOMIALS, Library, broadcast, ndenumerate, nditer
 from .math_names import ROWS, stand_in
-from .scipy_names import is_known, of_scipy, through_apply
+from .scipy_names import is_known, of_scipy, through_apply, without_rule
 
 __all__ = [
     "length",
@@ -106,7 +106,9 @@ def _is_scalar(obj: Operand) -> bool:
     return not is_array(obj._value)
 
 
-def _asarray(obj: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any:
+def _asarray(obj: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, **options: Any) -> Any:
+    if copy:
+        return _array(obj, dtype, copy=True)
     if is_array(obj) and dtype in (None, obj.dtype):
         return obj
     return _array(obj, dtype, copy=None)
@@ -169,17 +171,16 @@ def _creation(fn: Callable[..., Any]) -> Callable[..., Any]:
     return create
 
 
-def _joining(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a sequence of arrays, of which some may be lists: `np.concatenate([[t], x])`."""
+def _joining(fn: Callable[..., Any], sequences: int = 1) -> Callable[..., Any]:
+    """A function whose first arguments are sequences of arrays, of which some may be lists: `np.concatenate([[t], x])`."""
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if (
-            args
-            and (type(args[0]) is list or type(args[0]) is tuple)
-            and any(issubclass(type(a), list | tuple) for a in args[0])  # isinstance asks a Tensor what its value is
-        ):
-            args = (type(args[0])([stack_nested(a) for a in args[0]]), *args[1:])
+        given = args[:sequences]  # isinstance would ask a Tensor what its value is
+        if any(type(s) in (list, tuple) and any(issubclass(type(a), list | tuple) for a in s) for s in given):
+            known = literal if capturing() and not has_tensor(given) else stack_nested
+            made = [type(s)([known(a) for a in s]) if type(s) in (list, tuple) else s for s in given]
+            args = (*made, *args[sequences:])
         return fn(*args, **kwargs)
 
     return call
@@ -223,12 +224,70 @@ def _refused(path: str, fn: Any, why: str = "whose result differs from call to c
     return call
 
 
+@functools.cache
+def _asserting(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of np.testing, which looks at numbers and gives none."""
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        refuse(f"calls np.testing.{fn.__name__}, which looks at what the source does not keep")
+        return fn(*unwrap(args), **unwrap(kwargs))
+
+    return call
+
+
+def _errstate(refused: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """np.errstate: a block without warnings is one of the source, too; what else it may do is a setting."""
+    off = capturing() and bool(kwargs) and not args and all(type(v) is str and v == "ignore" for v in kwargs.values())
+    return _Quiet(np.errstate(**kwargs)) if off else refused(*args, **kwargs)
+
+
+class _Quiet:
+    """A block whose calls warn of nothing, of which a capture is told."""
+
+    __slots__ = ("_real",)
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    def __enter__(self) -> None:
+        self._real.__enter__()
+        quieted(1)
+
+    def __exit__(self, *error: Any) -> None:
+        quieted(-1)
+        self._real.__exit__(*error)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, all of which is such a block."""
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return call
+
+
 def _drawing(owner: Any, fn: Any) -> Any:
     """A function that draws random numbers, of which a capture is told."""
 
+    name = fn.__name__
+    of_numpy = type(owner).__module__ != "random"  # Python's take lists, and are code that is seen
+    placed = name in PLACED and of_numpy
+
     @functools.wraps(fn, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        return drew(owner, fn, sys._getframe(1).f_code, args, kwargs)
+        code = sys._getframe(1).f_code
+
+        def draw(name: str, *args: Any, **kwargs: Any) -> Any:
+            return drew(owner, getattr(owner, name), code, args, kwargs)
+
+        if placed and (x := array_of(name, args, kwargs)) is not None:
+            return by_places(owner, name, draw, x, args, kwargs)
+        if of_numpy and is_scaled(name, args, kwargs):
+            return scaled(name, draw, args, kwargs)
+        return drew(owner, fn, code, args, kwargs)
 
     call.__module__ = __name__  # that of a method of an object is None, as if it were the user's
     return call
@@ -252,6 +311,13 @@ _CREATION = (
 )  # fmt: skip
 _FILES = ("load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "save", "savez", "savetxt")
 _SETTINGS = ("errstate", "seterr", "geterr", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions")
+_DRAW_NOTHING = frozenset(  # functions of packages that also have others
+    ["eye", "eye_array", "identity", "kron", "kronsum", "block_diag", "block_array", "bmat", "hstack", "vstack", "tril", "triu",
+     "diags", "diags_array", "spdiags", "find", "linear_sum_assignment", "minimum_spanning_tree", "connected_components",
+     "shortest_path", "dijkstra", "laplacian", "breadth_first_order", "maximum_flow", "maximum_bipartite_matching",
+     "expm_multiply", "ConvexHull", "Delaunay", "KDTree", "cKDTree", "Voronoi", "procrustes", "linkage", "fcluster", "whiten",
+     "Bounds", "LinearConstraint", "NonlinearConstraint"]
+)  # fmt: skip
 _DRAWS_NOTHING = frozenset(  # packages of SciPy
     ["special", "constants", "linalg", "fft", "fftpack", "signal", "integrate", "interpolate", "ndimage", "_lib"]
 )
@@ -265,19 +331,23 @@ def _by_identity() -> dict[int, Any]:
         id(np.ascontiguousarray): _laid_out(np.ascontiguousarray, "c_contiguous"),
         id(np.asfortranarray): _laid_out(np.asfortranarray, "f_contiguous"),
         id(isinstance): _isinstance, id(type): type_of, id(len): length, id(hasattr): _hasattr, id(getattr): _getattr,
-        id(np.isscalar): _isscalar, id(print): printed, id(np.vectorize): vectorize, id(np.take): _indexing(np.take), **JOINERS,
+        id(np.isscalar): _isscalar, id(print): printed, id(np.vectorize): vectorize, id(np.take): _indexing(np.take),
+        **JOINERS,
         id(np.ndenumerate): ndenumerate, id(np.nditer): nditer, id(np.broadcast): broadcast,
-        id(np.fromiter): _fromiter, id(np.asarray_chkfinite): chkfinite(_asarray), id(np.require): required(_asarray),
+        id(np.fromfunction): fromfunction, id(np.fromiter): _fromiter, id(np.require): required(_asarray),
+        id(np.asarray_chkfinite): chkfinite(_asarray),
     }  # fmt: skip
     asking: tuple[Any, ...] = (np.array_equal, np.array_equiv, np.allclose, np.isclose)
     found |= {id(fn): stacking(fn) for fn in asking}
     for name in _CREATION:
         found[id(getattr(np, name))] = _creation(getattr(np, name))
     for op in ops():
-        if hasattr(op.fn, "_implementation") and not re.search(r"\[|\*\w", op.signature):  # no sequence of arrays
-            found.setdefault(id(op.fn), stacking(op.fn, None if op.forms is not None else op))
-    for joining in (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack):
+        if hasattr(op.fn, "_implementation") and "[" not in op.signature:  # no sequence of arrays
+            quick = None if op.forms is not None or op.params[0].variadic else op
+            found.setdefault(id(op.fn), stacking(op.fn, quick, op))
+    for joining in (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.linalg.multi_dot):
         found[id(joining)] = _joining(joining)
+    found[id(np.select)] = _joining(np.select, 2)
     for fn in compositions():
         if hasattr(fn, "_implementation") and fn not in _OF_SEQUENCES:  # NumPy's
             found[id(fn)] = stacking(fn)
@@ -287,6 +357,7 @@ def _by_identity() -> dict[int, Any]:
         found[id(getattr(np, name))] = _refused(
             f"np.{name}", getattr(np, name), "a setting that its source would not follow"
         )
+    found[id(np.errstate)] = functools.partial(_errstate, found[id(np.errstate)])
     for name in ("shares_memory", "may_share_memory"):
         found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name), "a question about memory")
     for name in _FILES:
@@ -327,12 +398,11 @@ def may_draw(value: Any) -> bool:
     """Whether something of SciPy's may draw random numbers that a capture would not see, such as `scipy.stats.norm`."""
     module = getattr(value, "__module__", None)
     parts = module.split(".") if isinstance(module, str) else []
-    return (
-        parts[:1] == ["scipy"]
-        and not is_known(value)
-        and parts[1:2] != []
-        and (parts[1] not in _DRAWS_NOTHING or "interpolative" in "".join(parts[2:]))
-    )
+    if parts[:1] != ["scipy"] or not parts[1:] or is_known(value):
+        return False
+    if parts[1] in ("optimize", "sparse", "spatial", "cluster"):
+        return getattr(value, "__name__", "") not in _DRAW_NOTHING
+    return parts[1] not in _DRAWS_NOTHING or "interpolative" in "".join(parts[2:])
 
 
 def replacement(value: Any) -> Any:
@@ -345,13 +415,19 @@ def replacement(value: Any) -> Any:
     module = getattr(value, "__module__", None)
     if module in ROWS and (found := stand_in(value)) is not None:
         return found
-    if isinstance(module, str) and module.startswith("numpy") and polynomials().follows(value):
+    polynomial = isinstance(module, str) and (module.startswith(POLYNOMIALS) or value is np.poly1d)
+    if (polynomial or module == "numpy.fft") and (op := lookup(value)) is not None and op.kind is Kind.creation:
+        return _creation(value)
+    if polynomial and polynomials().follows(value):
         return polynomials().follow(value)
     if isinstance(module, str) and module.startswith("scipy."):
         found = of_scipy(value)
-        return watching(value) if found is None and type(value) is types.FunctionType else found
-    if module == "numpy.fft" and getattr(value, "__name__", None) in ("fftfreq", "rfftfreq"):
-        return _creation(value)
+        plain = type(value) is types.FunctionType or (
+            module.startswith("scipy.sparse.csgraph") and type(value) is not type
+        )
+        return without_rule(value) if found is None and plain and callable(value) else found
+    if isinstance(module, str) and module.startswith("numpy.testing") and type(value) is types.FunctionType:
+        return _asserting(value)
     owner = getattr(value, "__self__", None)
     if owner is not None and _draws(owner):
         return _drawing(owner, value)
@@ -426,4 +502,6 @@ def _isscalar(obj: Any) -> bool:
 
 def length(obj: Any) -> int:
     """A Tensor's length, which remembers while capturing that it is one (len itself gives a plain int)."""
-    return obj.shape[0] if isinstance(obj, Operand) and obj.shape else len(obj)
+    if not isinstance(obj, Operand):
+        return len(obj)
+    return obj.shape[0] if obj.shape else len(obj._value)  # which raises

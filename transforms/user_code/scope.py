@@ -20,14 +20,14 @@ import types
 import typing
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
 
 from ...runtime.registry import lookup
 from ...tracer.core.closures import stored_around
-from ...tracer.core.dispatch import has_tensor, stacking, unwrap
+from ...tracer.core.dispatch import has_tensor, stack_nested, stacking, unwrap
 from ...tracer.core.libraries import (
     CUPY,
     LEFT_ALONE,
@@ -39,8 +39,11 @@ from ...tracer.core.libraries import (
     TAKE_NUMBERS,
     THREADS,
 )
-from ...tracer.core.losses import Suppressing, caught, telling
+from ...tracer.core.listening import captured_scope, printed
+from ...tracer.core.losses import Suppressing, caught, taking_no_tensors, telling
 from ...tracer.core.site import is_generated
+from ...tracer.core.tensor_base import wrap
+from ...tracer.core.thread_state import LOCAL, capturing, refuse
 from ...tracer.memory.survivors import (
     ORIGINALS,
     as_stored,
@@ -52,11 +55,9 @@ from ...tracer.memory.survivors import (
     note_moved,
     remembered,
 )
-from ...tracer.modes.listening import captured_scope, printed
-from ...tracer.modes.thread_state import LOCAL, capturing, refuse
 from ...tracer.protocols.interop import elementwise
 from ...tracer.tensors.tensor import Tensor as tensor_class
-from ..compiler.frontend.bytecode import rewritten_bytecode, stores_through_module, telling_bytecode
+from ..compiler.frontend.bytecode import Hook, rewritten_bytecode, stores_through_module, telling_bytecode
 from ..compiler.frontend.hooks import (
     CALLED,
     GLOBALS,
@@ -86,6 +87,7 @@ from .casting import (
 )
 from .drop_in import Namespace
 from .namespaces import length, makes_generators, may_draw, op_of_the_user, polynomials, replacement
+from .scipy_names import is_frozen
 
 __all__ = [
     "ABSENT",
@@ -114,7 +116,7 @@ ABSENT = object()  # what stands nowhere
 
 
 class Path(tuple[Any, ...]):
-    """Where a value was read: ("global", dict, name), ("cell", cell, name), ("attribute", object, name), ("item", list, k),
+    """The place of a read: ("global", dict, name), ("cell", cell, name), ("attribute", object, name), ("item", list, k),
     ("library", module, name).
 
     Of what stands there, also: ("id", path, ""), its identity; ("keys", container, ""); ("defined", definitions, ""),
@@ -173,7 +175,6 @@ class Path(tuple[Any, ...]):
 class Witness(Protocol):
     """The witness of a capture, which turns each value that is read from outside into an input, a guard, or the capture's end."""
 
-    codes: set[types.CodeType]  # the user's, and what became of it
     failed: Any  # why the capture is over, if it is
     contexts: set[types.CodeType]  # methods of Functions, which may store attributes of their `ctx`
 
@@ -183,6 +184,7 @@ class Witness(Protocol):
     def see(self, value: Any, path: Path) -> Any: ...
     def of_library(self, module: types.ModuleType, name: str, value: Any) -> None: ...
     def enter(self, function: types.FunctionType) -> None: ...
+    def runs(self, codes: Iterable[types.CodeType]) -> None: ...
     def converted(self, function: types.FunctionType) -> tuple[types.CodeType, dict[str, types.CellType]]: ...
 
 
@@ -516,7 +518,7 @@ class Scope:
             return polynomials().over(value)
         if kind is types.FunctionType and "__wrapped__" in value.__dict__ and _is_of_ours(value):
             return value  # it stands in for something already
-        found = replacement(value) if callable(value) or id(value) in JOINERS else None
+        found = replacement(value) if callable(value) or id(value) in JOINERS or is_frozen(value) else None
         if found is not None:
             stand_in_for(value, found)
         return value if found is None else found
@@ -567,6 +569,8 @@ class Scope:
 
     def _callee(self, value: Any) -> Any:
         kind = type(value)
+        if kind is types.BuiltinFunctionType and isinstance(value.__self__, _ARRAYS):
+            return functools.partial(_of_array, value) if value.__name__ in _TAKING_ARRAYS else value
         if kind is types.FunctionType and type(value.__globals__) is _Globals:
             return value
         if (kind in _FUNCTIONS and _hashable(value)) or isinstance(value, type):
@@ -580,14 +584,19 @@ class Scope:
                 return functools.partial(_of_tensor, value)
             if self.witness is None and value in _OVER_OBJECTS:
                 return _OVER_OBJECTS[value]
-        if kind is np.ufunc and self.witness is None and (op := lookup(value)) is not None:
+        if kind is np.ufunc and (op := lookup(value)) is not None:
             return elementwise(value, op)
         if kind in _STOOD_FOR and _is_threaded(value):
             return threaded(value, self.callee)
         if takes_numbers(value):
             return taking_numbers(value)
         if self.witness is not None:
+            if isinstance(value, type) and is_left_alone(value.__module__):
+                refuse(f"makes a {value.__name__} of {value.__module__.partition('.')[0]}, whose code it does not see")
             return value  # what it read was seen where it was read
+        if kind is types.BuiltinFunctionType and _is_foreign(value):
+            ours = self.stand_in(value)
+            return taking_no_tensors(value) if ours is value else ours
         if isinstance(value, type):
             return self.maker(value)
         return self.rebuild(value) if is_user_callable(value) else self.stand_in(value) if callable(value) else value
@@ -596,7 +605,7 @@ class Scope:
         """Return the maker of instances of a user's class: the class, where its `__init__` needs no scope."""
         if type(cls) is not type and is_user_class(type(cls)) and _is_special(type(cls), "__call__"):
             return types.MethodType(self.rebuild(member(type(cls), "__call__")), cls)
-        if type(cls) is not type or not is_user_class(cls) or is_left_alone(cls.__module__):
+        if type(cls).__call__ is not type.__call__ or not is_user_class(cls) or is_left_alone(cls.__module__):
             return cls
         init: Any = member(cls, "__init__")
         new: Any = getattr(member(cls, "__new__"), "__func__", None)
@@ -713,7 +722,9 @@ class Scope:
             prefixes = {chain[:k] for chain in needs.chains for k in range(1, len(chain))}
             modules = frozenset([p for p in prefixes if isinstance(_value_of(p, real), types.ModuleType)])
             made = rewritten(code, modules, has_operators(real))
-            bytecode = rewritten_bytecode(code, modules, has_operators(real), _HOOKS) if made is None else None
+            bytecode = (
+                rewritten_bytecode(code, modules, has_operators(real), _HOOKS_OF_BYTECODE) if made is None else None
+            )
             if made is not None:
                 code, cells = made, CELLS
             elif bytecode is not None:
@@ -723,12 +734,12 @@ class Scope:
                 held = [_value_of(c, real) for c in first] + list(_contents_of(function.__closure__))
         if self.witness is not None and catches(code):  # and the compiler had no source to convert
             code = telling_bytecode(code, telling, caught) or code
-            self.witness.codes.update(all_code(code))
+            self.witness.runs(all_code(code))
         called = frozenset([c for c in needs.called if self._is_told_by_calls(c, values[c], real)])
         if called:
             code = renamed(code, called)
             if self.witness is not None:
-                self.witness.codes.update(all_code(code))
+                self.witness.runs(all_code(code))
         prefixes = {chain[:k] for chain in called for k in range(1, len(chain))}
         return code, cells, held, [(real, chain, _value_of(chain, real)) for chain in prefixes]
 
@@ -736,7 +747,7 @@ class Scope:
         """The code of a text that `eval` or `exec` runs, with the hooks."""
         needs = needs_of(code)
         called = frozenset([c for c in needs.called if self._is_told_by_calls(c, _value_of(c, real), real)])
-        return renamed(rewritten_bytecode(code, frozenset(), True, _HOOKS) or code, called)
+        return renamed(rewritten_bytecode(code, frozenset(), True, _HOOKS_OF_BYTECODE) or code, called)
 
     def _is_told_by_calls(self, chain: tuple[str, ...], value: Any, real: dict[str, Any]) -> bool:
         """Whether what a call of a name runs is another thing than what its name stands for."""
@@ -746,7 +757,7 @@ class Scope:
             isinstance(value, type) or takes_numbers(value) or _is_threaded(value) or higher or is_user_callable(value)
         )
         told = told or (self.witness is None and _runs_special(value) and has_operators(real))
-        told = told or (self.witness is None and type(value) is np.ufunc and lookup(value) is not None)
+        told = told or (type(value) is np.ufunc and lookup(value) is not None)
         if not told or value is super:
             return False
         holders = [_value_of(chain[:k], real) for k in range(1, len(chain))]
@@ -908,7 +919,7 @@ def _is_being_built(value: Any) -> bool:
 
 @cached_by_code(4096)
 def _special_opcodes(code: types.CodeType) -> frozenset[str]:
-    """Which of the instructions that need care stand in a function: it stores globals, or defines a class."""
+    """Return the instructions of a function that need care: it stores globals, or defines a class."""
     names = {i.opname for c in all_code(code) for i in dis.get_instructions(c)}
     names = {"STORE_GLOBAL" if n == "DELETE_GLOBAL" else n for n in names}
     return frozenset(names & {"STORE_GLOBAL", "LOAD_BUILD_CLASS"})
@@ -965,7 +976,10 @@ def _prefix_has_code(chain: tuple[str, ...], real: dict[str, Any]) -> bool:
     for k in range(1, len(chain)):
         value = _value_of(chain[:k], real)
         if not isinstance(value, types.ModuleType):
-            return value is not ABSENT and (_has_code(value) or isinstance(value, np.ufunc) or _has_methods(value))
+            taking = isinstance(value, _ARRAYS) and chain[k] in _TAKING_ARRAYS
+            return value is not ABSENT and (
+                taking or _has_code(value) or isinstance(value, np.ufunc) or _has_methods(value)
+            )
     return False
 
 
@@ -1032,12 +1046,26 @@ _modules_with_operators: dict[
 
 
 def has_operators(space: dict[str, Any]) -> bool:
-    """Whether a module knows a class of the user's with special methods of its own, which operators run."""
+    """Whether a module knows a class of the user's with special methods of its own, which operators run.
+
+    By its name, by an object of it, or by way of a module that it imports.
+    """
     known = _modules_with_operators.get(id(space))
     if known is None or known[0] != len(space):
-        found = any(_defines_operators(v) for v in list(space.values()) if isinstance(v, type))
+        modules = [v for v in list(space.values()) if type(v) is types.ModuleType and is_of_the_user(v)]
+        spaces = [space, *[vars(m) for m in modules]]
+        found = any(_knows_operators(v) for known_space in spaces for v in list(known_space.values()))
         known = _modules_with_operators[id(space)] = len(space), found
     return known[1]
+
+
+def is_of_the_user(module: types.ModuleType) -> bool:
+    """Whether a module is the user's own, or of a library that hooks are put into."""
+    return _is_user_module(module.__name__) and not is_left_alone(module.__name__)
+
+
+def _knows_operators(value: Any) -> bool:
+    return _defines_operators(value if isinstance(value, type) else type(value))
 
 
 def _defines_operators(cls: type) -> bool:
@@ -1065,12 +1093,25 @@ def _is_special(cls: type, name: str) -> bool:
 
 
 _NUMBERS = (np.ndarray, np.generic, float, complex)
+_ARRAYS = (np.ndarray, np.generic)
+_TAKING_ARRAYS = frozenset(  # methods of arrays that give a new one, of other arrays too
+    ["dot", "clip", "take", "choose", "compress", "searchsorted", "repeat", "sum", "prod", "max", "min", "mean", "std", "var"]
+)  # fmt: skip
 
 
 def _of_tensor(method: Any, *args: Any, **kwargs: Any) -> Any:
     """A method that is called by its class, `np.ndarray.sum(x)`: of a Tensor its own."""
     if args and isinstance(args[0], tensor_class):
         return _method(args[0], method.__name__)(*args[1:], **kwargs)
+    if args and isinstance(args[0], _ARRAYS) and method.__name__ in _TAKING_ARRAYS:
+        return _of_array(getattr(args[0], method.__name__), *args[1:], **kwargs)
+    return method(*args, **kwargs)
+
+
+def _of_array(method: Any, *args: Any, **kwargs: Any) -> Any:
+    """A method of a plain array, `A.dot(x)`: where x is a Tensor, that of a Tensor too, since the array would ask for numbers."""
+    if has_tensor(args) or has_tensor(tuple(kwargs.values())):
+        return getattr(wrap(method.__self__), method.__name__)(*args, **kwargs)
     return method(*args, **kwargs)
 
 
@@ -1105,8 +1146,11 @@ def _in_scope(obj: Any, names: tuple[str, ...]) -> Any:
     if not own or not _is_special(type(obj), own[0]):
         return obj
     methods = {name: method for name in own if (method := _special(obj, name)) is not None}
-    if not methods:
-        return obj
+    return _stand_in_of(obj, methods) if methods else obj
+
+
+def _stand_in_of(obj: Any, methods: dict[str, Any]) -> Any:
+    """An object of a class like the user's, that has these special methods."""
     made = _class_in_scope(type(obj).__name__, tuple(methods))()
     made.methods, made.obj = methods, obj
     return made
@@ -1154,6 +1198,22 @@ _OVER_OBJECTS: dict[Any, Callable[..., Any]] = {  # functions of Python's that r
     pow: functools.partial(_operate, pow, "Pow"), sum: _sum,
     print: functools.partial(_print, printed), printed: functools.partial(_print, printed),
 }  # fmt: skip
+
+
+def _is_foreign(function: Any) -> bool:
+    """Whether a C function is of a module, or a method of a class, that knows no Tensors: not Python's own, nor NumPy's."""
+    owner = function.__self__
+    if isinstance(owner, types.ModuleType) or owner is None:
+        home = function.__module__
+    else:
+        home = (owner if isinstance(owner, type) else type(owner)).__module__
+    return str(home).partition(".")[0] not in _KNOWING
+
+
+_KNOWING = frozenset(
+    ["builtins", "numpy", "math", "cmath", "itertools", "functools", "_functools", "operator", "_operator", "collections",
+     "_collections", "heapq", "_heapq", "bisect", "_bisect", "copy", "None", *OURS]
+)  # fmt: skip
 
 
 def _cast(cls: Any, cast: Any, *args: Any, **options: Any) -> Any:
@@ -1244,12 +1304,11 @@ def reader_of(cls: type, name: str) -> Any:
 
 
 def _cached(found: Any, name: str, obj: Any) -> Any:
-    """A cached property: of a traced value it caches nothing."""
+    """A cached property, which the object keeps as any attribute: of a traced value the number, when the transform ends."""
     if name in obj.__dict__:
         return obj.__dict__[name]
-    value = _eager.rebuild(found.func)(obj)
-    if not has_tensor(value):
-        obj.__dict__[name] = value
+    value = obj.__dict__[name] = _eager.rebuild(found.func)(obj)
+    note(obj, name)
     return value
 
 
@@ -1269,7 +1328,7 @@ def _method(obj: Any, name: str) -> Any:
     if cls is ScopedModule:
         return _call(getattr(obj, name))
     if cls is np.ufunc:
-        return stacking(getattr(obj, name))
+        return at_places(obj) if name == "at" else stacking(getattr(obj, name))
     if cls is str and name == "format":
         return functools.partial(_formatted, obj)
     if name in _LOOKING_UP and isinstance(obj, dict) and not is_user_class(cls):
@@ -1292,6 +1351,15 @@ def _method(obj: Any, name: str) -> Any:
         elif not is_user_class(cls):
             note_held(obj)
     return _call(_read(obj, name))
+
+
+def at_places(ufunc: Any) -> Callable[..., None]:
+    """`ufunc.at` of lists of Tensors too; an index stays what it is, since a tuple of arrays is none."""
+
+    def at(a: Any, indices: Any, *values: Any) -> None:
+        ufunc.at(a, indices, *map(stack_nested, values))
+
+    return at
 
 
 def _storing(holder: Any, name: str) -> Any:
@@ -1517,10 +1585,27 @@ def _formatted(text: str, *args: Any, **options: Any) -> str:
 
 
 def _as_text(values: Any) -> Any:
-    """What is put into a text by `%`, with special methods in scope."""
+    """Return the values that `%` puts into a text, with special methods in scope."""
     if type(values) is tuple:
-        return tuple([_seen(v, "str") for v in values])
-    return values if hasattr(type(values), "__getitem__") else _seen(values, "str")  # of a mapping its items are shown
+        return tuple(map(_numbered, values))
+    return values if hasattr(type(values), "__getitem__") else _numbered(values)  # of a mapping its items are shown
+
+
+def _numbered(obj: Any) -> Any:
+    """What `%s` or `%f` shows: an object of the user's is asked for its text, or for its number."""
+    numbers = {name: _special(obj, name) for name in ("__float__", "__int__", "__index__")}
+    if not any(numbers.values()):
+        return _seen(obj, "str")
+    methods = {name: functools.partial(_plain_number, method) for name, method in numbers.items() if method is not None}
+    shown = {
+        name: functools.partial(text, _seen(obj, text.__name__))
+        for name, text in (("__str__", str), ("__repr__", repr))
+    }
+    return _stand_in_of(obj, methods | shown)
+
+
+def _plain_number(method: Any) -> Any:
+    return unwrap(method())
 
 
 class _Entered:
@@ -1548,7 +1633,36 @@ def _grow(holder: Any, value: Any) -> Any:
     return value
 
 
-_HOOKS = (_read, _method, _call, _item, _put, _grow, _operator, _iterate, _enter, _seen, caught)
+def _own(value: Any, alone: tuple[int, int]) -> Any:
+    """Return what is about to be a variable that the code stores into: an array that nobody else holds, as a Tensor.
+
+    So that it takes traced numbers, which an array cannot. Whoever else held its memory would not see them. `alone` has the
+    references that there are to an array that nobody holds, and to its base.
+    """
+    if type(value) is not np.ndarray or value.dtype.kind not in "fc" or sys.getrefcount(value) > alone[0]:
+        return value
+    base = value.base
+    owned = base is None or (type(base) is np.ndarray and base.base is None and sys.getrefcount(base) <= alone[1])
+    return wrap(value) if owned else value
+
+
+def _counted(value: Any, counts: list[tuple[int, int]]) -> None:
+    base = value.base
+    counts.append((sys.getrefcount(value), sys.getrefcount(base)))
+
+
+def _owning(call: Callable[[Callable[[Any], Any]], Any]) -> Callable[[Any], Any]:
+    """Return the hook that owns arrays, for code that calls a hook as `call` does with an array that nobody holds."""
+    counts: list[tuple[int, int]] = []
+    call(lambda value: _counted(value, counts))
+    return lambda value: _own(value, counts[0])
+
+
+_HOOKS = (
+    _read, _method, _call, _item, _put, _grow, _operator, _iterate, _enter, _seen, caught,
+    _owning(lambda hook: hook(np.empty(2)[:1])),
+)  # fmt: skip
+_HOOKS_OF_BYTECODE = (*_HOOKS[:-1], _owning(lambda hook: Hook(hook) @ np.empty(2)[:1]))
 CELLS = {
     n: types.CellType(hook) for n, hook in zip(HOOKS, _HOOKS, strict=True)
 }  # what stands in rewritten code's free variables

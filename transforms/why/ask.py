@@ -8,8 +8,8 @@ from typing import Any
 
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand
+from ...tracer.core.thread_state import LOCAL
 from ...tracer.core.watching import Watch, watching
-from ...tracer.modes.thread_state import LOCAL
 from .functions import why_of_function
 from .report import Why
 from .tensors import why_of_tensor

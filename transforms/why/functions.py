@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.arrays import on_numpys_host
+from ...tracer.core.graph import Reached
 from ...tracer.core.tensor_base import Operand
 from ...tracer.core.watching import Watch, watching
 from ..arguments import Arguments
@@ -28,9 +29,7 @@ class _Asked(GradFunction):
     frame: Arguments
     found: dict[Any, Any]
 
-    def _backward(
-        self, value: Any, frame: Arguments, keep_graph: bool, reached: dict[Any, None] | None
-    ) -> dict[Any, Any]:
+    def _backward(self, value: Any, frame: Arguments, keep_graph: bool, reached: Reached | None) -> dict[Any, Any]:
         self.value, self.frame = value, frame
         self.found = super()._backward(value, frame, keep_graph, reached)
         return self.found

@@ -1,7 +1,282 @@
 #define ARGUMENTS 3
-#define SLOTS 27
+#define SLOTS 28
 #define OBJECTS 23
 #define STACKS 0
+
+typedef struct {
+    int64_t k_2_n0;
+    double *t_2_c, *scores, *t_4;
+    double t_3;
+} JOIN(run, loop_of);
+static __attribute__((noinline)) void JOIN(run, loop)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_of) *const of = all;
+    const int64_t k_2_n0 = of->k_2_n0;
+    double *const t_2_c = of->t_2_c, *const scores = of->scores, *const t_4 = of->t_4;
+    const double t_3 = of->t_3;
+    {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = t_2_c + i0 * k_2_n0;
+            double *scores_r = scores + i0 * (k_2_n0);
+            double *t_4_r = t_4 + i0 * (1);
+            double t_4_b = -INFINITY;
+            #pragma omp simd reduction(max_d:t_4_b)
+            for (int64_t i = 0; i < k_2_n0; i++) {
+                const double e0_v = e0_r[i];
+                const double scores_v = e0_v / t_3;
+                scores_r[i] = scores_v;
+                t_4_b = max_d(scores_v, t_4_b);  /* golden_functions.py:75 */
+            }
+            t_4_r[0] = max_d(t_4_b, t_4_r[0]);
+        }
+    }
+}
+
+typedef struct {
+    int64_t k_2_n0;
+    double *scores, *t_4, *e_2, *t_6;
+    uint8_t *t_21;
+    int64_t *t_22;
+} JOIN(run, loop_2_of);
+static __attribute__((noinline)) void JOIN(run, loop_2)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_2_of) *const of = all;
+    const int64_t k_2_n0 = of->k_2_n0;
+    double *const scores = of->scores, *const t_4 = of->t_4, *const e_2 = of->e_2, *const t_6 = of->t_6;
+    uint8_t *const t_21 = of->t_21;
+    int64_t *const t_22 = of->t_22;
+    {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = scores + i0 * k_2_n0;
+            const double *e1_r = t_4 + i0 * 1;
+            double *e_2_r = e_2 + i0 * (k_2_n0);
+            uint8_t *t_21_r = t_21 + i0 * (k_2_n0);
+            double *t_6_r = t_6 + i0 * (1);
+            int64_t *t_22_r = t_22 + i0 * (1);
+            sums_d t_6_s; t_6_s.n = 0;
+            sums_l t_22_s; t_22_s.n = 0;
+            const double e1_v = *e1_r;
+            for (int64_t b = 0; b < k_2_n0; b += 512) {
+                const int64_t end = b + 512 < k_2_n0 ? b + 512 : k_2_n0;
+                double t_6_b = 0;
+                int64_t t_22_b = 0;
+            #pragma omp simd reduction(+:t_6_b) reduction(+:t_22_b)
+                for (int64_t i = b; i < end; i++) {
+                    const double e0_v = e0_r[i];
+                    const double t_5_v = e0_v - e1_v;
+                    const double e_2_v = exp(t_5_v);
+                    e_2_r[i] = e_2_v;
+                    t_6_b += e_2_v;  /* golden_functions.py:76 */
+                    const uint8_t t_21_v = e0_v == e1_v;
+                    t_21_r[i] = t_21_v;
+                    t_22_b += (int64_t)t_21_v;
+                }
+                add_d(&t_6_s, t_6_b);
+                add_l(&t_22_s, t_22_b);
+            }
+            t_6[i0 * (1)] = total_d(&t_6_s);
+            t_22[i0 * (1)] = total_l(&t_22_s);
+        }
+    }
+}
+
+typedef struct {
+    int64_t k_2_n0;
+    double *e_2, *t_6, *weights;
+} JOIN(run, loop_3_of);
+static __attribute__((noinline)) void JOIN(run, loop_3)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_3_of) *const of = all;
+    const int64_t k_2_n0 = of->k_2_n0;
+    double *const e_2 = of->e_2, *const t_6 = of->t_6, *const weights = of->weights;
+    {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = e_2 + i0 * k_2_n0;
+            const double *e1_r = t_6 + i0 * 1;
+            double *weights_r = weights + i0 * (k_2_n0);
+            const double e1_v = *e1_r;
+            #pragma omp simd
+            for (int64_t i = 0; i < k_2_n0; i++) {
+                const double e0_v = e0_r[i];
+                const double weights_v = e0_v / e1_v;
+                weights_r[i] = weights_v;
+            }
+        }
+    }
+}
+
+typedef struct {
+    double *t_7_c, *t_10, *t_9_s;
+} JOIN(run, loop_4_of);
+static __attribute__((noinline)) void JOIN(run, loop_4)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_4_of) *const of = all;
+    double *const t_7_c = of->t_7_c, *const t_10 = of->t_10;
+    sums_d t_9_s; t_9_s.n = 0;
+    {
+        for (int64_t b = from; b < to; b += 512) {
+            const int64_t end = b + 512 < to ? b + 512 : to;
+            double t_9_b = 0;
+#pragma omp simd reduction(+:t_9_b)
+            for (int64_t i = b; i < end; i++) {
+                const double e0_v = t_7_c[i];
+                const double t_8_v = e0_v * e0_v;
+                t_9_b += t_8_v;
+                const double t_10_v = 2.0 * e0_v;
+                t_10[i] = t_10_v;
+            }
+            add_d(&t_9_s, t_9_b);
+        }
+    }
+    of->t_9_s[k] = total_d(&t_9_s);
+}
+
+typedef struct {
+    int64_t k_2_n0;
+    double *d_weights_c, *t_6, *weights, *t_13, *t_15;
+} JOIN(run, loop_5_of);
+static __attribute__((noinline)) void JOIN(run, loop_5)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_5_of) *const of = all;
+    const int64_t k_2_n0 = of->k_2_n0;
+    double *const d_weights_c = of->d_weights_c, *const t_6 = of->t_6, *const weights = of->weights, *const t_13 = of->t_13, *const t_15 = of->t_15;
+    {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = d_weights_c + i0 * k_2_n0;
+            const double *e1_r = t_6 + i0 * 1;
+            const double *e2_r = weights + i0 * k_2_n0;
+            double *t_13_r = t_13 + i0 * (k_2_n0);
+            double *t_15_r = t_15 + i0 * (1);
+            sums_d t_15_s; t_15_s.n = 0;
+            const double e1_v = *e1_r;
+            for (int64_t b = 0; b < k_2_n0; b += 512) {
+                const int64_t end = b + 512 < k_2_n0 ? b + 512 : k_2_n0;
+                double t_15_b = 0;
+            #pragma omp simd reduction(+:t_15_b)
+                for (int64_t i = b; i < end; i++) {
+                    const double e0_v = e0_r[i];
+                    const double e2_v = e2_r[i];
+                    const double t_13_v = e0_v / e1_v;  /* golden_functions.py:76 */
+                    t_13_r[i] = t_13_v;
+                    const double t_14_v = e0_v * e2_v;
+                    t_15_b += t_14_v;
+                }
+                add_d(&t_15_s, t_15_b);
+            }
+            t_15[i0 * (1)] = total_d(&t_15_s);
+        }
+    }
+}
+
+typedef struct {
+    double *t_15, *t_6, *t_17;
+} JOIN(run, loop_6_of);
+static __attribute__((noinline)) void JOIN(run, loop_6)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_6_of) *const of = all;
+    double *const t_15 = of->t_15, *const t_6 = of->t_6, *const t_17 = of->t_17;
+    {
+#pragma omp simd
+        for (int64_t i = from; i < to; i++) {
+            const double e0_v = t_15[i];
+            const double e1_v = t_6[i];
+            const double t_16_v = -e0_v;
+            const double t_17_v = t_16_v / e1_v;
+            t_17[i] = t_17_v;
+        }
+    }
+}
+
+typedef struct {
+    int64_t k_2_n0;
+    double *t_13, *t_17, *e_2, *t_18, *t_19;
+} JOIN(run, loop_7_of);
+static __attribute__((noinline)) void JOIN(run, loop_7)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_7_of) *const of = all;
+    const int64_t k_2_n0 = of->k_2_n0;
+    double *const t_13 = of->t_13, *const t_17 = of->t_17, *const e_2 = of->e_2, *const t_18 = of->t_18, *const t_19 = of->t_19;
+    {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = t_13 + i0 * k_2_n0;
+            const double *e1_r = t_17 + i0 * 1;
+            const double *e2_r = e_2 + i0 * k_2_n0;
+            double *t_18_r = t_18 + i0 * (k_2_n0);
+            double *t_19_r = t_19 + i0 * (1);
+            sums_d t_19_s; t_19_s.n = 0;
+            const double e1_v = *e1_r;
+            for (int64_t b = 0; b < k_2_n0; b += 512) {
+                const int64_t end = b + 512 < k_2_n0 ? b + 512 : k_2_n0;
+                double t_19_b = 0;
+            #pragma omp simd reduction(+:t_19_b)
+                for (int64_t i = b; i < end; i++) {
+                    const double e0_v = e0_r[i];
+                    const double e2_v = e2_r[i];
+                    const double d_e_v = e0_v + e1_v;
+                    const double t_18_v = d_e_v * e2_v;  /* golden_functions.py:75 */
+                    t_18_r[i] = t_18_v;
+                    t_19_b += t_18_v;
+                }
+                add_d(&t_19_s, t_19_b);
+            }
+            t_19[i0 * (1)] = total_d(&t_19_s);
+        }
+    }
+}
+
+typedef struct {
+    double *t_19, *t_23;
+    int64_t *t_22;
+} JOIN(run, loop_8_of);
+static __attribute__((noinline)) void JOIN(run, loop_8)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_8_of) *const of = all;
+    double *const t_19 = of->t_19, *const t_23 = of->t_23;
+    int64_t *const t_22 = of->t_22;
+    {
+#pragma omp simd
+        for (int64_t i = from; i < to; i++) {
+            const double e0_v = t_19[i];
+            const int64_t e1_v = t_22[i];
+            const double t_20_v = -e0_v;
+            const double t_23_v = t_20_v / (double)e1_v;
+            t_23[i] = t_23_v;
+        }
+    }
+}
+
+typedef struct {
+    int64_t k_2_n0;
+    uint8_t *t_21;
+    double *t_23, *t_18, *t_25;
+    double t_3;
+} JOIN(run, loop_9_of);
+static __attribute__((noinline)) void JOIN(run, loop_9)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_9_of) *const of = all;
+    const int64_t k_2_n0 = of->k_2_n0;
+    uint8_t *const t_21 = of->t_21;
+    double *const t_23 = of->t_23, *const t_18 = of->t_18, *const t_25 = of->t_25;
+    const double t_3 = of->t_3;
+    {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const uint8_t *e0_r = t_21 + i0 * k_2_n0;
+            const double *e1_r = t_23 + i0 * 1;
+            const double *e2_r = t_18 + i0 * k_2_n0;
+            double *t_25_r = t_25 + i0 * (k_2_n0);
+            const double e1_v = *e1_r;
+            #pragma omp simd
+            for (int64_t i = 0; i < k_2_n0; i++) {
+                const uint8_t e0_v = e0_r[i];
+                const double e2_v = e2_r[i];
+                const double t_24_v = (double)e0_v * e1_v;
+                const double d_scores_v = e2_v + t_24_v;
+                const double t_25_v = d_scores_v / t_3;  /* golden_functions.py:80 */
+                t_25_r[i] = t_25_v;
+            }
+        }
+    }
+}
 
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
@@ -51,83 +326,32 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     if (!scores) goto punt;
     double *const t_4 = room(f, 2, sizeof(double) * (q_n0));
     if (!t_4) goto punt;
-    for (int64_t i = 0; i < q_n0; i++) t_4[i] = -INFINITY;
     if (k_2_n0 == 0) goto punt;
+    const int64_t loop_n = q_n0, loop_chunk = rows_of(2 * k_2_n0 + 256 * 1, 262144, 1);
+    for (int64_t i = 0; i < q_n0; i++) t_4[i] = -INFINITY;
     WORK(q_n0 * k_2_n0 * 2);
-    {
-        for (int64_t i0 = 0; i0 < q_n0; i0++) {
-            const double *e0_r = t_2_c + i0 * k_2_n0;
-            double *scores_r = scores + i0 * (k_2_n0);
-            double *t_4_r = t_4 + i0 * (1);
-            for (int64_t i = 0; i < k_2_n0; i++) {
-                const double e0_v = e0_r[i];
-                const double scores_v = e0_v / t_3;
-                scores_r[i] = scores_v;
-                t_4_r[0] = max_d(scores_v, t_4_r[0]);  /* golden_functions.py:75 */
-            }
-        }
-    }
+    JOIN(run, loop_of) loop = {k_2_n0, t_2_c, scores, t_4, t_3};
+    share(st, JOIN(run, loop), &loop, loop_n, loop_chunk);
     double *const e_2 = room(f, 4, sizeof(double) * (q_n0 * k_2_n0));
     if (!e_2) goto punt;
     uint8_t *const t_21 = room(f, 20, sizeof(uint8_t) * (q_n0 * k_2_n0));
     if (!t_21) goto punt;
     double *const t_6 = room(f, 5, sizeof(double) * (q_n0));
     if (!t_6) goto punt;
-    for (int64_t i = 0; i < q_n0; i++) t_6[i] = 0;
     int64_t *const t_22 = room(f, 21, sizeof(int64_t) * (q_n0));
     if (!t_22) goto punt;
+    const int64_t loop_2_n = q_n0, loop_2_chunk = rows_of(8 * k_2_n0 + 256 * 1, 262144, 1);
+    for (int64_t i = 0; i < q_n0; i++) t_6[i] = 0;
     for (int64_t i = 0; i < q_n0; i++) t_22[i] = 0;
     WORK(q_n0 * k_2_n0 * 5);
-    {
-        for (int64_t i0 = 0; i0 < q_n0; i0++) {
-            const double *e0_r = scores + i0 * k_2_n0;
-            const double *e1_r = t_4 + i0 * 1;
-            double *e_2_r = e_2 + i0 * (k_2_n0);
-            uint8_t *t_21_r = t_21 + i0 * (k_2_n0);
-            double *t_6_r = t_6 + i0 * (1);
-            int64_t *t_22_r = t_22 + i0 * (1);
-            sums_d t_6_s; t_6_s.n = 0;
-            sums_l t_22_s; t_22_s.n = 0;
-            const double e1_v = *e1_r;
-            for (int64_t b = 0; b < k_2_n0; b += 512) {
-                const int64_t end = b + 512 < k_2_n0 ? b + 512 : k_2_n0;
-                double t_6_b = 0;
-                int64_t t_22_b = 0;
-            #pragma omp simd reduction(+:t_6_b) reduction(+:t_22_b)
-                for (int64_t i = b; i < end; i++) {
-                    const double e0_v = e0_r[i];
-                    const double t_5_v = e0_v - e1_v;
-                    const double e_2_v = exp(t_5_v);
-                    e_2_r[i] = e_2_v;
-                    t_6_b += e_2_v;  /* golden_functions.py:76 */
-                    const uint8_t t_21_v = e0_v == e1_v;
-                    t_21_r[i] = t_21_v;
-                    t_22_b += (int64_t)t_21_v;
-                }
-                add_d(&t_6_s, t_6_b);
-                add_l(&t_22_s, t_22_b);
-            }
-            t_6[i0 * (1)] = total_d(&t_6_s);
-            t_22[i0 * (1)] = total_l(&t_22_s);
-        }
-    }
+    JOIN(run, loop_2_of) loop_2 = {k_2_n0, scores, t_4, e_2, t_6, t_21, t_22};
+    share(st, JOIN(run, loop_2), &loop_2, loop_2_n, loop_2_chunk);
     double *const weights = room(f, 6, sizeof(double) * (q_n0 * k_2_n0));
     if (!weights) goto punt;
+    const int64_t loop_3_n = q_n0, loop_3_chunk = rows_of(1 * k_2_n0 + 256 * 1, 262144, 1);
     WORK(q_n0 * k_2_n0);
-    {
-        for (int64_t i0 = 0; i0 < q_n0; i0++) {
-            const double *e0_r = e_2 + i0 * k_2_n0;
-            const double *e1_r = t_6 + i0 * 1;
-            double *weights_r = weights + i0 * (k_2_n0);
-            const double e1_v = *e1_r;
-            #pragma omp simd
-            for (int64_t i = 0; i < k_2_n0; i++) {
-                const double e0_v = e0_r[i];
-                const double weights_v = e0_v / e1_v;
-                weights_r[i] = weights_v;
-            }
-        }
-    }
+    JOIN(run, loop_3_of) loop_3 = {k_2_n0, e_2, t_6, weights};
+    share(st, JOIN(run, loop_3), &loop_3, loop_3_n, loop_3_chunk);
     double *const t_12 = (double *)weights;
     double *const t_7_c = room(f, 7, sizeof(double) * (q_n0 * v_n1));
     if (!t_7_c) goto punt;
@@ -148,24 +372,14 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const t_10 = room(f, 9, sizeof(double) * (q_n0 * v_n1));
     if (!t_10) goto punt;
-    sums_d t_9_s; t_9_s.n = 0;
+    const int64_t loop_4_n = q_n0 * v_n1, loop_4_chunk = 65536;
+    const int64_t loop_4_chunks = (loop_4_n + loop_4_chunk - 1) / loop_4_chunk;
+    double *const t_9_s = room(f, 27, sizeof(double) * (loop_4_chunks));
+    if (!t_9_s) goto punt;
     WORK(q_n0 * v_n1 * 3);
-    {
-        for (int64_t b = 0; b < q_n0 * v_n1; b += 512) {
-            const int64_t end = b + 512 < q_n0 * v_n1 ? b + 512 : q_n0 * v_n1;
-            double t_9_b = 0;
-#pragma omp simd reduction(+:t_9_b)
-            for (int64_t i = b; i < end; i++) {
-                const double e0_v = t_7_c[i];
-                const double t_8_v = e0_v * e0_v;
-                t_9_b += t_8_v;
-                const double t_10_v = 2.0 * e0_v;
-                t_10[i] = t_10_v;
-            }
-            add_d(&t_9_s, t_9_b);
-        }
-    }
-    const double t_9 = total_d(&t_9_s);
+    JOIN(run, loop_4_of) loop_4 = {t_7_c, t_10, t_9_s};
+    share(st, JOIN(run, loop_4), &loop_4, loop_4_n, loop_4_chunk);
+    const double t_9 = summed_d(t_9_s, loop_4_chunks, loop_4_n % loop_4_chunk != 0);
     double *const d_weights_c = room(f, 10, sizeof(double) * (q_n0 * k_2_n0));
     if (!d_weights_c) goto punt;
     WORK(q_n0 * v_n1 * k_2_n0 / 4);
@@ -209,113 +423,38 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     if (!t_13) goto punt;
     double *const t_15 = room(f, 13, sizeof(double) * (q_n0));
     if (!t_15) goto punt;
+    const int64_t loop_5_n = q_n0, loop_5_chunk = rows_of(3 * k_2_n0 + 256 * 1, 262144, 1);
     for (int64_t i = 0; i < q_n0; i++) t_15[i] = 0;
     WORK(q_n0 * k_2_n0 * 3);
-    {
-        for (int64_t i0 = 0; i0 < q_n0; i0++) {
-            const double *e0_r = d_weights_c + i0 * k_2_n0;
-            const double *e1_r = t_6 + i0 * 1;
-            const double *e2_r = weights + i0 * k_2_n0;
-            double *t_13_r = t_13 + i0 * (k_2_n0);
-            double *t_15_r = t_15 + i0 * (1);
-            sums_d t_15_s; t_15_s.n = 0;
-            const double e1_v = *e1_r;
-            for (int64_t b = 0; b < k_2_n0; b += 512) {
-                const int64_t end = b + 512 < k_2_n0 ? b + 512 : k_2_n0;
-                double t_15_b = 0;
-            #pragma omp simd reduction(+:t_15_b)
-                for (int64_t i = b; i < end; i++) {
-                    const double e0_v = e0_r[i];
-                    const double e2_v = e2_r[i];
-                    const double t_13_v = e0_v / e1_v;  /* golden_functions.py:76 */
-                    t_13_r[i] = t_13_v;
-                    const double t_14_v = e0_v * e2_v;
-                    t_15_b += t_14_v;
-                }
-                add_d(&t_15_s, t_15_b);
-            }
-            t_15[i0 * (1)] = total_d(&t_15_s);
-        }
-    }
+    JOIN(run, loop_5_of) loop_5 = {k_2_n0, d_weights_c, t_6, weights, t_13, t_15};
+    share(st, JOIN(run, loop_5), &loop_5, loop_5_n, loop_5_chunk);
     double *const t_17 = room(f, 15, sizeof(double) * (q_n0));
     if (!t_17) goto punt;
+    const int64_t loop_6_n = q_n0, loop_6_chunk = 131072;
     WORK(q_n0 * 2);
-    {
-#pragma omp simd
-        for (int64_t i = 0; i < q_n0; i++) {
-            const double e0_v = t_15[i];
-            const double e1_v = t_6[i];
-            const double t_16_v = -e0_v;
-            const double t_17_v = t_16_v / e1_v;
-            t_17[i] = t_17_v;
-        }
-    }
+    JOIN(run, loop_6_of) loop_6 = {t_15, t_6, t_17};
+    share(st, JOIN(run, loop_6), &loop_6, loop_6_n, loop_6_chunk);
     double *const t_18 = room(f, 17, sizeof(double) * (q_n0 * k_2_n0));
     if (!t_18) goto punt;
     double *const t_19 = room(f, 18, sizeof(double) * (q_n0));
     if (!t_19) goto punt;
+    const int64_t loop_7_n = q_n0, loop_7_chunk = rows_of(3 * k_2_n0 + 256 * 1, 262144, 1);
     for (int64_t i = 0; i < q_n0; i++) t_19[i] = 0;
     WORK(q_n0 * k_2_n0 * 3);
-    {
-        for (int64_t i0 = 0; i0 < q_n0; i0++) {
-            const double *e0_r = t_13 + i0 * k_2_n0;
-            const double *e1_r = t_17 + i0 * 1;
-            const double *e2_r = e_2 + i0 * k_2_n0;
-            double *t_18_r = t_18 + i0 * (k_2_n0);
-            double *t_19_r = t_19 + i0 * (1);
-            sums_d t_19_s; t_19_s.n = 0;
-            const double e1_v = *e1_r;
-            for (int64_t b = 0; b < k_2_n0; b += 512) {
-                const int64_t end = b + 512 < k_2_n0 ? b + 512 : k_2_n0;
-                double t_19_b = 0;
-            #pragma omp simd reduction(+:t_19_b)
-                for (int64_t i = b; i < end; i++) {
-                    const double e0_v = e0_r[i];
-                    const double e2_v = e2_r[i];
-                    const double d_e_v = e0_v + e1_v;
-                    const double t_18_v = d_e_v * e2_v;  /* golden_functions.py:75 */
-                    t_18_r[i] = t_18_v;
-                    t_19_b += t_18_v;
-                }
-                add_d(&t_19_s, t_19_b);
-            }
-            t_19[i0 * (1)] = total_d(&t_19_s);
-        }
-    }
+    JOIN(run, loop_7_of) loop_7 = {k_2_n0, t_13, t_17, e_2, t_18, t_19};
+    share(st, JOIN(run, loop_7), &loop_7, loop_7_n, loop_7_chunk);
     double *const t_23 = room(f, 22, sizeof(double) * (q_n0));
     if (!t_23) goto punt;
+    const int64_t loop_8_n = q_n0, loop_8_chunk = 131072;
     WORK(q_n0 * 2);
-    {
-#pragma omp simd
-        for (int64_t i = 0; i < q_n0; i++) {
-            const double e0_v = t_19[i];
-            const int64_t e1_v = t_22[i];
-            const double t_20_v = -e0_v;
-            const double t_23_v = t_20_v / (double)e1_v;
-            t_23[i] = t_23_v;
-        }
-    }
+    JOIN(run, loop_8_of) loop_8 = {t_19, t_23, t_22};
+    share(st, JOIN(run, loop_8), &loop_8, loop_8_n, loop_8_chunk);
     double *const t_25 = room(f, 25, sizeof(double) * (q_n0 * k_2_n0));
     if (!t_25) goto punt;
+    const int64_t loop_9_n = q_n0, loop_9_chunk = rows_of(3 * k_2_n0 + 256 * 1, 262144, 1);
     WORK(q_n0 * k_2_n0 * 3);
-    {
-        for (int64_t i0 = 0; i0 < q_n0; i0++) {
-            const uint8_t *e0_r = t_21 + i0 * k_2_n0;
-            const double *e1_r = t_23 + i0 * 1;
-            const double *e2_r = t_18 + i0 * k_2_n0;
-            double *t_25_r = t_25 + i0 * (k_2_n0);
-            const double e1_v = *e1_r;
-            #pragma omp simd
-            for (int64_t i = 0; i < k_2_n0; i++) {
-                const uint8_t e0_v = e0_r[i];
-                const double e2_v = e2_r[i];
-                const double t_24_v = (double)e0_v * e1_v;
-                const double d_scores_v = e2_v + t_24_v;
-                const double t_25_v = d_scores_v / t_3;  /* golden_functions.py:80 */
-                t_25_r[i] = t_25_v;
-            }
-        }
-    }
+    JOIN(run, loop_9_of) loop_9 = {k_2_n0, t_21, t_23, t_18, t_25, t_3};
+    share(st, JOIN(run, loop_9), &loop_9, loop_9_n, loop_9_chunk);
     back(f);
     double *const d_q_c = new_array(st, f, 11, D, 2, (int64_t[]){q_n0, q_n1}, 0);
     if (!d_q_c) goto punt;

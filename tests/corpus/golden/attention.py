@@ -34,7 +34,9 @@ def attention_value_and_grad(q, k, v):
         d_e_difference = (d_weights / sum_e + d_sum_e) * e
         mask = scores == max_scores
         d_max_scores = -d_e_difference.sum(axis=1, keepdims=True)
-        d_scores_part = mask * (d_max_scores / mask.sum(axis=-1, keepdims=True))
+        d_scores = d_e_difference + mask * (
+            d_max_scores / mask.sum(axis=-1, keepdims=True)
+        )
         # golden_functions.py:80: scores = q @ k.T / np.sqrt(q.shape[-1])
-        d_q_k = (d_e_difference + d_scores_part) / scores_root
+        d_q_k = d_scores / scores_root
         return out, (d_q_k @ k, (q.T @ d_q_k).T, weights.T @ d_weights_v)

@@ -11,7 +11,7 @@ def batch_of_images_value_and_grad(weights, images, labels):
 
     # forward
     # golden_functions.py:244: pixels = images.reshape(len(images), -1) / 255.0
-    pixels = np.reshape(images, (images.shape[0], -1)) / 255.0
+    pixels = images.reshape(images.shape[0], -1) / 255.0
     # golden_functions.py:86: return 1.0 / (1.0 + np.exp(-z))
     p_exp = np.exp(-(pixels @ weights))
     one_plus_p_exp = 1.0 + p_exp

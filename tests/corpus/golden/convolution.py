@@ -11,11 +11,11 @@ def convolution_value_and_grad(kernel, image, target):
 
     # forward
     # golden_functions.py:149: windows = np.stack([image[i : i + n, j : j + m] for i ...
-    image_part = image[0 : target.shape[0], 0 : target.shape[1]]
-    image_part_2 = image[0 : target.shape[0], 1 : 1 + target.shape[1]]
-    image_part_3 = image[1 : 1 + target.shape[0], 0 : target.shape[1]]
-    image_part_4 = image[1 : 1 + target.shape[0], 1 : 1 + target.shape[1]]
-    windows = np.stack([image_part, image_part_2, image_part_3, image_part_4])
+    n, m = target.shape
+    image_part = image[0:n, 1 : 1 + m]
+    image_part_2 = image[1 : 1 + n, 0:m]
+    image_part_3 = image[1 : 1 + n, 1 : 1 + m]
+    windows = np.stack([image[0:n, 0:m], image_part, image_part_2, image_part_3])
     # golden_functions.py:150: response = np.einsum("k,kij->ij", kernel.ravel(), ...
     response = np.einsum("k,kij->ij", np.ravel(kernel), windows)
     # golden_functions.py:151: return np.sum((response - target) ** 2)
@@ -26,5 +26,5 @@ def convolution_value_and_grad(kernel, image, target):
     with np.errstate(all="ignore"):
         # golden_functions.py:150: response = np.einsum("k,kij->ij", kernel.ravel(), ...
         d_ravel_kernel = np.einsum("ij,kij->k", 2.0 * difference, windows)
-        d_kernel = np.reshape(d_ravel_kernel, kernel.shape)
+        d_kernel = d_ravel_kernel.reshape(kernel.shape)
     return out, d_kernel

@@ -14,7 +14,7 @@ def gaussian_process_value_and_grad(log_params, x, y):
     # forward
     # golden_functions.py:171: amplitude, length, noise = np.exp(log_params)
     exp_log_params = np.exp(log_params)
-    amplitude, length, noise = exp_log_params[0], exp_log_params[1], exp_log_params[2]
+    amplitude, length, noise = exp_log_params
     d = x[:, None] - x[None, :]
     # golden_functions.py:173: K = amplitude**2 * np.exp(-0.5 * (d / length) ** 2) + ...
     amplitude_squared = amplitude**2
@@ -33,10 +33,10 @@ def gaussian_process_value_and_grad(log_params, x, y):
         d_K = 0.5 * np.linalg.inv(K).T - np.linalg.solve(K.T, 0.5 * y)[:, None] * alpha
         # golden_functions.py:173: K = amplitude**2 * np.exp(-0.5 * (d / length) ** ...
         d_d_over_length = -(d_K * amplitude_squared * K_exp) * d_over_length
+        d_noise = 2.0 * (d_K * K_identity).sum() * noise
+        d_length = -(d_d_over_length * d_over_length).sum() / length
+        d_amplitude = 2.0 * (d_K * K_exp).sum() * amplitude
         # golden_functions.py:171: amplitude, length, noise = np.exp(log_params)
-        d_log_params_part = np.zeros(log_params.shape)
-        d_log_params_part[2] += 2.0 * (d_K * K_identity).sum() * noise
-        d_log_params_part[1] -= (d_d_over_length * d_over_length).sum() / length
-        d_log_params_part[0] += 2.0 * (d_K * K_exp).sum() * amplitude
-        d_log_params = d_log_params_part * exp_log_params
+        d_exp_log_params = np.array([d_amplitude, d_length, d_noise]) + 0.0
+        d_log_params = d_exp_log_params * exp_log_params
     return out, d_log_params

@@ -3,6 +3,22 @@
 #define OBJECTS 4
 #define STACKS 2
 
+typedef struct {
+    double *d_x;
+} JOIN(run, loop_of);
+static __attribute__((noinline)) void JOIN(run, loop)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_of) *const of = all;
+    double *const d_x = of->d_x;
+    {
+#pragma omp simd
+        for (int64_t i = from; i < to; i++) {
+            const double d_x_v = 0.0;
+            d_x[i] = d_x_v;
+        }
+    }
+}
+
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
     int64_t work = 0;
@@ -59,14 +75,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     back(f);
     double *const d_x = new_array(st, f, 0, D, 1, (int64_t[]){x_n0}, 0);
     if (!d_x) goto punt;
+    const int64_t loop_n = x_n0, loop_chunk = 262144;
     WORK(x_n0);
-    {
-#pragma omp simd
-        for (int64_t i = 0; i < x_n0; i++) {
-            const double d_x_v = 0.0;
-            d_x[i] = d_x_v;
-        }
-    }
+    JOIN(run, loop_of) loop = {d_x};
+    share(st, JOIN(run, loop), &loop, loop_n, loop_chunk);
     double *const d_x_2 = d_x;  /* written in place */
     const int64_t trips_3 = t;
     int64_t steps_2 = 0;

@@ -21,6 +21,9 @@ def hinge_value_and_grad(w, X, y):
         # golden_functions.py:52: return np.mean(np.maximum(0.0, 1.0 - margin)) + ...
         d_margin_part = np.where(one_minus_margin == 0.0, 0.5 / y.size, 1.0 / y.size)
         # golden_functions.py:51: margin = y * (X @ w)
-        d_w_part = X.T @ (-np.where(one_minus_margin < 0.0, 0.0, d_margin_part) * y)
-        d_w = half_w + w * 0.5 + d_w_part
+        d_w = (
+            half_w
+            + half_w
+            + X.T @ (-np.where(one_minus_margin < 0.0, 0.0, d_margin_part) * y)
+        )
     return out, d_w

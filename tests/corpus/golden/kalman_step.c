@@ -1,20 +1,114 @@
 #define ARGUMENTS 7
-#define SLOTS 35
+#define SLOTS 36
 #define OBJECTS 53
 #define STACKS 0
+
+typedef struct {
+    int64_t F_2_n0, Q_step0, Q_step1;
+    double *t_3_c, *Q, *cov_2;
+} JOIN(run, loop_of);
+static __attribute__((noinline)) void JOIN(run, loop)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_of) *const of = all;
+    const int64_t F_2_n0 = of->F_2_n0, Q_step0 = of->Q_step0, Q_step1 = of->Q_step1;
+    double *const t_3_c = of->t_3_c, *const Q = of->Q, *const cov_2 = of->cov_2;
+    if (Q_step0 == F_2_n0 && Q_step1 == 1) {
+#pragma omp simd
+        for (int64_t i = from; i < to; i++) {
+            const double e0_v = t_3_c[i];
+            const double e1_v = Q[i];
+            const double cov_2_v = e0_v + e1_v;
+            cov_2[i] = cov_2_v;
+        }
+    } else {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = t_3_c + i0 * F_2_n0;
+            const double *e1_r = Q + i0 * Q_step0;
+            double *cov_2_r = cov_2 + i0 * (F_2_n0);
+            #pragma omp simd
+            for (int64_t i = 0; i < F_2_n0; i++) {
+                const double e0_v = e0_r[i];
+                const double e1_v = e1_r[i * Q_step1];
+                const double cov_2_v = e0_v + e1_v;
+                cov_2_r[i] = cov_2_v;
+            }
+        }
+    }
+}
+
+typedef struct {
+    double *mean_2_c, *t_9_c, *d_mean, *t_15_s;
+} JOIN(run, loop_2_of);
+static __attribute__((noinline)) void JOIN(run, loop_2)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_2_of) *const of = all;
+    double *const mean_2_c = of->mean_2_c, *const t_9_c = of->t_9_c, *const d_mean = of->d_mean;
+    sums_d t_15_s; t_15_s.n = 0;
+    {
+        for (int64_t b = from; b < to; b += 512) {
+            const int64_t end = b + 512 < to ? b + 512 : to;
+            double t_15_b = 0;
+#pragma omp simd reduction(+:t_15_b)
+            for (int64_t i = b; i < end; i++) {
+                const double e0_v = mean_2_c[i];
+                const double e1_v = t_9_c[i];
+                const double mean_3_v = e0_v + e1_v;
+                const double t_14_v = mean_3_v * mean_3_v;
+                t_15_b += t_14_v;
+                const double d_mean_v = 0.002 * mean_3_v;
+                d_mean[i] = d_mean_v;
+            }
+            add_d(&t_15_s, t_15_b);
+        }
+    }
+    of->t_15_s[k] = total_d(&t_15_s);
+}
+
+typedef struct {
+    double *t_28, *innovation, *d_gain;
+} JOIN(run, loop_3_of);
+static __attribute__((noinline)) void JOIN(run, loop_3)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_3_of) *const of = all;
+    double *const t_28 = of->t_28, *const innovation = of->innovation, *const d_gain = of->d_gain;
+    {
+        const double e1_v = *innovation;
+#pragma omp simd
+        for (int64_t i = from; i < to; i++) {
+            const double e0_v = t_28[i];
+            const double d_gain_v = e0_v * e1_v;
+            d_gain[i] = d_gain_v;
+        }
+    }
+}
+
+typedef struct {
+    double *t_32_c, *t_34_c, *d_Q;
+} JOIN(run, loop_4_of);
+static __attribute__((noinline)) void JOIN(run, loop_4)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_4_of) *const of = all;
+    double *const t_32_c = of->t_32_c, *const t_34_c = of->t_34_c, *const d_Q = of->d_Q;
+    {
+#pragma omp simd
+        for (int64_t i = from; i < to; i++) {
+            const double e0_v = t_32_c[i];
+            const double e1_v = t_34_c[i];
+            const double d_Q_v = e0_v + e1_v;
+            d_Q[i] = d_Q_v;
+        }
+    }
+}
 
 typedef struct {
     double *H;
     int64_t H_n1;
     int64_t H_step1;
     double *t_6;
-    double *innovation;
-    double *t_19;
     double *gain;
-    double *t_28;
     double t_17;
-    double *t_23;
-    double *t_25;
+    double *t_27;
+    double *t_30;
 } JOIN(run, parts);
 
 static __attribute__((noinline)) int JOIN(run, part_0)(
@@ -113,29 +207,10 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const cov_2 = room(f, 3, sizeof(double) * (F_2_n0 * F_2_n0));
     if (!cov_2) goto punt;
+    const int64_t loop_n = Q_step0 == F_2_n0 && Q_step1 == 1 ? F_2_n0 * F_2_n0 : F_2_n0, loop_chunk = Q_step0 == F_2_n0 && Q_step1 == 1 ? 262144 : rows_of(1 * F_2_n0 + 256 * 1, 262144, 1);
     WORK(F_2_n0 * F_2_n0);
-    if (Q_step0 == F_2_n0 && Q_step1 == 1) {
-#pragma omp simd
-        for (int64_t i = 0; i < F_2_n0 * F_2_n0; i++) {
-            const double e0_v = t_3_c[i];
-            const double e1_v = Q[i];
-            const double cov_2_v = e0_v + e1_v;
-            cov_2[i] = cov_2_v;
-        }
-    } else {
-        for (int64_t i0 = 0; i0 < F_2_n0; i0++) {
-            const double *e0_r = t_3_c + i0 * F_2_n0;
-            const double *e1_r = Q + i0 * Q_step0;
-            double *cov_2_r = cov_2 + i0 * (F_2_n0);
-            #pragma omp simd
-            for (int64_t i = 0; i < F_2_n0; i++) {
-                const double e0_v = e0_r[i];
-                const double e1_v = e1_r[i * Q_step1];
-                const double cov_2_v = e0_v + e1_v;
-                cov_2_r[i] = cov_2_v;
-            }
-        }
-    }
+    JOIN(run, loop_of) loop = {F_2_n0, Q_step0, Q_step1, t_3_c, Q, cov_2};
+    share(st, JOIN(run, loop), &loop, loop_n, loop_chunk);
     double *const t_4_c = room(f, 4, sizeof(double) * (1));
     if (!t_4_c) goto punt;
     WORK(H_n1 / 4);
@@ -261,26 +336,14 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const d_mean = room(f, 18, sizeof(double) * (H_n1));
     if (!d_mean) goto punt;
-    sums_d t_15_s; t_15_s.n = 0;
+    const int64_t loop_2_n = H_n1, loop_2_chunk = 65536;
+    const int64_t loop_2_chunks = (loop_2_n + loop_2_chunk - 1) / loop_2_chunk;
+    double *const t_15_s = room(f, 35, sizeof(double) * (loop_2_chunks));
+    if (!t_15_s) goto punt;
     WORK(H_n1 * 4);
-    {
-        for (int64_t b = 0; b < H_n1; b += 512) {
-            const int64_t end = b + 512 < H_n1 ? b + 512 : H_n1;
-            double t_15_b = 0;
-#pragma omp simd reduction(+:t_15_b)
-            for (int64_t i = b; i < end; i++) {
-                const double e0_v = mean_2_c[i];
-                const double e1_v = t_9_c[i];
-                const double mean_3_v = e0_v + e1_v;
-                const double t_14_v = mean_3_v * mean_3_v;
-                t_15_b += t_14_v;
-                const double d_mean_v = 0.002 * mean_3_v;
-                d_mean[i] = d_mean_v;
-            }
-            add_d(&t_15_s, t_15_b);
-        }
-    }
-    const double t_15 = total_d(&t_15_s);
+    JOIN(run, loop_2_of) loop_2 = {mean_2_c, t_9_c, d_mean, t_15_s};
+    share(st, JOIN(run, loop_2), &loop_2, loop_2_n, loop_2_chunk);
+    const double t_15 = summed_d(t_15_s, loop_2_chunks, loop_2_n % loop_2_chunk != 0);
     const double t_16 = 0.001 * t_15;
     double *const t_28 = (double *)d_mean;  /* golden_functions.py:104 */
     double *const work_3 = room(f, 13, sizeof(double) * 256);
@@ -421,17 +484,63 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
         else for (int64_t i0 = 0; i0 < 1; i0++) for (int64_t i1 = 0; i1 < 1; i1++) memcpy(t_24 + i0 * (1) + i1 * (1), (const char *)ARRAY(f->o[32])->data + i0 * ARRAY(f->o[32])->strides[0] + i1 * ARRAY(f->o[32])->strides[1], sizeof(double));
     }
     double *const t_25 = (double *)t_24;
+    double *const t_27 = room(f, 27, sizeof(double) * (1));
+    if (!t_27) goto punt;
+    {
+        const double e0_v = *t_25;
+        const double e1_v = *t_23;
+#pragma omp simd
+        for (int64_t i = 0; i < 1; i++) {
+            const double t_26_v = 0.5 * e0_v;
+            const double t_27_v = e1_v + t_26_v;
+            t_27[i] = t_27_v;
+        }
+    }
+    double *const d_gain = room(f, 28, sizeof(double) * (H_n1));
+    if (!d_gain) goto punt;
+    const int64_t loop_3_n = H_n1, loop_3_chunk = 262144;
+    WORK(H_n1);
+    JOIN(run, loop_3_of) loop_3 = {t_28, innovation, d_gain};
+    share(st, JOIN(run, loop_3), &loop_3, loop_3_n, loop_3_chunk);
+    double *const t_29 = (double *)d_gain;  /* golden_functions.py:103 */
+    double *const work_7 = room(f, 29, sizeof(double) * 256);
+    if (!work_7) goto punt;
+    double *const t_30 = room(f, 30, sizeof(double) * (H_n1));
+    if (!t_30) goto punt;
+    int done_6 = 0, done_6_sign = 1; (void)done_6_sign;
+    if (1 <= 16) {
+        for (int64_t i0 = 0; i0 < 1; i0++)
+            for (int64_t i1 = 0; i1 < 1; i1++)
+                work_7[i0 * (1) + i1 * (1)] = t_19[i0 * (1) + i1 * (1)];
+        for (int64_t i0 = 0; i0 < 1; i0++)
+        #pragma omp simd
+            for (int64_t i1 = 0; i1 < H_n1; i1++)
+                t_30[i0 * (H_n1) + i1 * (1)] = t_29[i0 * (1) + i1 * (1)];
+        done_6 = lu_d(work_7, t_30, 1, H_n1, &done_6_sign);
+    }
+    if (!done_6) {
+        back(f);
+        hold(f, 33, boxed(st, D, (void *)t_19, 2, (int64_t[]){1, 1}, (int64_t[]){1, 1}));
+        if (!f->o[33]) goto fail;
+        hold(f, 34, boxed(st, D, (void *)t_29, 2, (int64_t[]){1, H_n1}, (int64_t[]){1, 1}));
+        if (!f->o[34]) goto fail;
+        PyObject *argv[] = {f->o[33], f->o[34]};
+        hold(f, 35, PyObject_Vectorcall(st->calls[13], argv, 2, 0));
+        if (!f->o[35]) goto fail;
+        if (!is_array(st, f->o[35], D, 2)) goto punt;
+        if (ARRAY(f->o[35])->dims[0] != 1) goto punt;
+        if (ARRAY(f->o[35])->dims[1] != H_n1) goto punt;
+        if ((1 <= 1 || ARRAY(f->o[35])->strides[0] == (int64_t)sizeof(double) * (H_n1)) && (H_n1 <= 1 || ARRAY(f->o[35])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_30, ARRAY(f->o[35])->data, sizeof(double) * (H_n1));
+        else for (int64_t i0 = 0; i0 < 1; i0++) for (int64_t i1 = 0; i1 < H_n1; i1++) memcpy(t_30 + i0 * (H_n1) + i1 * (1), (const char *)ARRAY(f->o[35])->data + i0 * ARRAY(f->o[35])->strides[0] + i1 * ARRAY(f->o[35])->strides[1], sizeof(double));
+    }
     kept->H = H;
     kept->H_n1 = H_n1;
     kept->H_step1 = H_step1;
     kept->t_6 = t_6;
-    kept->innovation = innovation;
-    kept->t_19 = t_19;
     kept->gain = gain;
-    kept->t_28 = t_28;
     kept->t_17 = t_17;
-    kept->t_23 = t_23;
-    kept->t_25 = t_25;
+    kept->t_27 = t_27;
+    kept->t_30 = t_30;
     return 0;
 punt:
 fail:
@@ -454,67 +563,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     const int64_t H_n1 = kept->H_n1;
     const int64_t H_step1 = kept->H_step1;
     double *const t_6 = kept->t_6;
-    double *const innovation = kept->innovation;
-    double *const t_19 = kept->t_19;
     double *const gain = kept->gain;
-    double *const t_28 = kept->t_28;
     const double t_17 = kept->t_17;
-    double *const t_23 = kept->t_23;
-    double *const t_25 = kept->t_25;
-    double *const t_27 = room(f, 27, sizeof(double) * (1));
-    if (!t_27) goto punt;
-    {
-        const double e0_v = *t_25;
-        const double e1_v = *t_23;
-#pragma omp simd
-        for (int64_t i = 0; i < 1; i++) {
-            const double t_26_v = 0.5 * e0_v;
-            const double t_27_v = e1_v + t_26_v;
-            t_27[i] = t_27_v;
-        }
-    }
-    double *const d_gain = room(f, 28, sizeof(double) * (H_n1));
-    if (!d_gain) goto punt;
-    WORK(H_n1);
-    {
-        const double e1_v = *innovation;
-#pragma omp simd
-        for (int64_t i = 0; i < H_n1; i++) {
-            const double e0_v = t_28[i];
-            const double d_gain_v = e0_v * e1_v;
-            d_gain[i] = d_gain_v;
-        }
-    }
-    double *const t_29 = (double *)d_gain;  /* golden_functions.py:103 */
-    double *const work_7 = room(f, 29, sizeof(double) * 256);
-    if (!work_7) goto punt;
-    double *const t_30 = room(f, 30, sizeof(double) * (H_n1));
-    if (!t_30) goto punt;
-    int done_6 = 0, done_6_sign = 1; (void)done_6_sign;
-    if (1 <= 16) {
-        for (int64_t i0 = 0; i0 < 1; i0++)
-            for (int64_t i1 = 0; i1 < 1; i1++)
-                work_7[i0 * (1) + i1 * (1)] = t_19[i0 * (1) + i1 * (1)];
-        for (int64_t i0 = 0; i0 < 1; i0++)
-            for (int64_t i1 = 0; i1 < H_n1; i1++)
-                t_30[i0 * (H_n1) + i1 * (1)] = t_29[i0 * (1) + i1 * (1)];
-        done_6 = lu_d(work_7, t_30, 1, H_n1, &done_6_sign);
-    }
-    if (!done_6) {
-        back(f);
-        hold(f, 33, boxed(st, D, (void *)t_19, 2, (int64_t[]){1, 1}, (int64_t[]){1, 1}));
-        if (!f->o[33]) goto fail;
-        hold(f, 34, boxed(st, D, (void *)t_29, 2, (int64_t[]){1, H_n1}, (int64_t[]){1, 1}));
-        if (!f->o[34]) goto fail;
-        PyObject *argv[] = {f->o[33], f->o[34]};
-        hold(f, 35, PyObject_Vectorcall(st->calls[13], argv, 2, 0));
-        if (!f->o[35]) goto fail;
-        if (!is_array(st, f->o[35], D, 2)) goto punt;
-        if (ARRAY(f->o[35])->dims[0] != 1) goto punt;
-        if (ARRAY(f->o[35])->dims[1] != H_n1) goto punt;
-        if ((1 <= 1 || ARRAY(f->o[35])->strides[0] == (int64_t)sizeof(double) * (H_n1)) && (H_n1 <= 1 || ARRAY(f->o[35])->strides[1] == (int64_t)sizeof(double) * (1))) memcpy(t_30, ARRAY(f->o[35])->data, sizeof(double) * (H_n1));
-        else for (int64_t i0 = 0; i0 < 1; i0++) for (int64_t i1 = 0; i1 < H_n1; i1++) memcpy(t_30 + i0 * (H_n1) + i1 * (1), (const char *)ARRAY(f->o[35])->data + i0 * ARRAY(f->o[35])->strides[0] + i1 * ARRAY(f->o[35])->strides[1], sizeof(double));
-    }
+    double *const t_27 = kept->t_27;
+    double *const t_30 = kept->t_30;
     double *const t_31_c = room(f, 31, sizeof(double) * (1));
     if (!t_31_c) goto punt;
     WORK(H_n1 / 4);
@@ -602,16 +654,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     back(f);
     double *const d_Q = new_array(st, f, 47, D, 2, (int64_t[]){H_n1, H_n1}, 0);
     if (!d_Q) goto punt;
+    const int64_t loop_4_n = H_n1 * H_n1, loop_4_chunk = 262144;
     WORK(H_n1 * H_n1);
-    {
-#pragma omp simd
-        for (int64_t i = 0; i < H_n1 * H_n1; i++) {
-            const double e0_v = t_32_c[i];
-            const double e1_v = t_34_c[i];
-            const double d_Q_v = e0_v + e1_v;
-            d_Q[i] = d_Q_v;
-        }
-    }
+    JOIN(run, loop_4_of) loop_4 = {t_32_c, t_34_c, d_Q};
+    share(st, JOIN(run, loop_4), &loop_4, loop_4_n, loop_4_chunk);
     back(f);
     hold(f, 48, PyTuple_New(2));
     if (!f->o[48]) goto fail;

@@ -1,7 +1,128 @@
 #define ARGUMENTS 3
-#define SLOTS 11
+#define SLOTS 13
 #define OBJECTS 8
 #define STACKS 0
+
+typedef struct {
+    int64_t y_step0;
+    double *y, *t_c, *t_14, *t_7_s;
+    double t_10;
+} JOIN(run, loop_of);
+static __attribute__((noinline)) void JOIN(run, loop)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_of) *const of = all;
+    const int64_t y_step0 = of->y_step0;
+    double *const y = of->y, *const t_c = of->t_c, *const t_14 = of->t_14;
+    const double t_10 = of->t_10;
+    sums_d t_7_s; t_7_s.n = 0;
+    if (y_step0 == 1) {
+        for (int64_t b = from; b < to; b += 512) {
+            const int64_t end = b + 512 < to ? b + 512 : to;
+            double t_7_b = 0;
+#pragma omp simd reduction(+:t_7_b)
+            for (int64_t i = b; i < end; i++) {
+                const double e0_v = y[i];
+                const double e1_v = t_c[i];
+                const double margin_v = e0_v * e1_v;
+                const double t_4_v = -margin_v;  /* golden_functions.py:34 */
+                const double t_5_v = logaddexp_d(0.0, t_4_v);
+                t_7_b += t_5_v;
+                const double t_11_v = 1 / (1 + exp(-t_4_v));
+                const double t_12_v = t_10 * t_11_v;
+                const double d_margin_v = -t_12_v;
+                const double t_14_v = d_margin_v * e0_v;  /* golden_functions.py:32 */
+                t_14[i] = t_14_v;
+            }
+            add_d(&t_7_s, t_7_b);
+        }
+    } else {
+        const double *e0_r = y;
+        const double *e1_r = t_c;
+        double *t_14_r = t_14;
+        for (int64_t b = from; b < to; b += 512) {
+            const int64_t end = b + 512 < to ? b + 512 : to;
+            double t_7_b = 0;
+#pragma omp simd reduction(+:t_7_b)
+            for (int64_t i = b; i < end; i++) {
+                const double e0_v = e0_r[i * y_step0];
+                const double e1_v = e1_r[i];
+                const double margin_v = e0_v * e1_v;
+                const double t_4_v = -margin_v;  /* golden_functions.py:34 */
+                const double t_5_v = logaddexp_d(0.0, t_4_v);
+                t_7_b += t_5_v;
+                const double t_11_v = 1 / (1 + exp(-t_4_v));
+                const double t_12_v = t_10 * t_11_v;
+                const double d_margin_v = -t_12_v;
+                const double t_14_v = d_margin_v * e0_v;  /* golden_functions.py:32 */
+                t_14_r[i] = t_14_v;
+            }
+            add_d(&t_7_s, t_7_b);
+        }
+    }
+    of->t_7_s[k] = total_d(&t_7_s);
+}
+
+typedef struct {
+    int64_t w_step0;
+    double *w, *t_13, *t_3_s;
+} JOIN(run, loop_2_of);
+static __attribute__((noinline)) void JOIN(run, loop_2)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_2_of) *const of = all;
+    const int64_t w_step0 = of->w_step0;
+    double *const w = of->w, *const t_13 = of->t_13;
+    sums_d t_3_s; t_3_s.n = 0;
+    if (w_step0 == 1) {
+        for (int64_t b = from; b < to; b += 512) {
+            const int64_t end = b + 512 < to ? b + 512 : to;
+            double t_3_b = 0;
+#pragma omp simd reduction(+:t_3_b)
+            for (int64_t i = b; i < end; i++) {
+                const double e0_v = w[i];
+                const double t_2_v = e0_v * e0_v;  /* golden_functions.py:33 */
+                t_3_b += t_2_v;
+                const double t_13_v = 0.02 * e0_v;  /* golden_functions.py:33 */
+                t_13[i] = t_13_v;
+            }
+            add_d(&t_3_s, t_3_b);
+        }
+    } else {
+        const double *e0_r = w;
+        double *t_13_r = t_13;
+        for (int64_t b = from; b < to; b += 512) {
+            const int64_t end = b + 512 < to ? b + 512 : to;
+            double t_3_b = 0;
+#pragma omp simd reduction(+:t_3_b)
+            for (int64_t i = b; i < end; i++) {
+                const double e0_v = e0_r[i * w_step0];
+                const double t_2_v = e0_v * e0_v;  /* golden_functions.py:33 */
+                t_3_b += t_2_v;
+                const double t_13_v = 0.02 * e0_v;  /* golden_functions.py:33 */
+                t_13_r[i] = t_13_v;
+            }
+            add_d(&t_3_s, t_3_b);
+        }
+    }
+    of->t_3_s[k] = total_d(&t_3_s);
+}
+
+typedef struct {
+    double *t_13, *t_16_c, *d_w;
+} JOIN(run, loop_3_of);
+static __attribute__((noinline)) void JOIN(run, loop_3)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_3_of) *const of = all;
+    double *const t_13 = of->t_13, *const t_16_c = of->t_16_c, *const d_w = of->d_w;
+    {
+#pragma omp simd
+        for (int64_t i = from; i < to; i++) {
+            const double e0_v = t_13[i];
+            const double e1_v = t_16_c[i];
+            const double d_w_v = e0_v + e1_v;
+            d_w[i] = d_w_v;
+        }
+    }
+}
 
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
@@ -41,90 +162,25 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const t_14 = room(f, 9, sizeof(double) * (y_n0));
     if (!t_14) goto punt;
-    sums_d t_7_s; t_7_s.n = 0;
+    const int64_t loop_n = y_n0, loop_chunk = 16384;
+    const int64_t loop_chunks = (loop_n + loop_chunk - 1) / loop_chunk;
+    double *const t_7_s = room(f, 11, sizeof(double) * (loop_chunks));
+    if (!t_7_s) goto punt;
     WORK(y_n0 * 8);
-    if (y_step0 == 1) {
-        for (int64_t b = 0; b < y_n0; b += 512) {
-            const int64_t end = b + 512 < y_n0 ? b + 512 : y_n0;
-            double t_7_b = 0;
-#pragma omp simd reduction(+:t_7_b)
-            for (int64_t i = b; i < end; i++) {
-                const double e0_v = y[i];
-                const double e1_v = t_c[i];
-                const double margin_v = e0_v * e1_v;
-                const double t_4_v = -margin_v;  /* golden_functions.py:34 */
-                const double t_5_v = logaddexp_d(0.0, t_4_v);
-                t_7_b += t_5_v;
-                const double t_11_v = 1 / (1 + exp(-t_4_v));
-                const double t_12_v = t_10 * t_11_v;
-                const double d_margin_v = -t_12_v;
-                const double t_14_v = d_margin_v * e0_v;  /* golden_functions.py:32 */
-                t_14[i] = t_14_v;
-            }
-            add_d(&t_7_s, t_7_b);
-        }
-    } else {
-        const double *e0_r = y;
-        const double *e1_r = t_c;
-        double *t_14_r = t_14;
-        for (int64_t b = 0; b < y_n0; b += 512) {
-            const int64_t end = b + 512 < y_n0 ? b + 512 : y_n0;
-            double t_7_b = 0;
-#pragma omp simd reduction(+:t_7_b)
-            for (int64_t i = b; i < end; i++) {
-                const double e0_v = e0_r[i * y_step0];
-                const double e1_v = e1_r[i];
-                const double margin_v = e0_v * e1_v;
-                const double t_4_v = -margin_v;  /* golden_functions.py:34 */
-                const double t_5_v = logaddexp_d(0.0, t_4_v);
-                t_7_b += t_5_v;
-                const double t_11_v = 1 / (1 + exp(-t_4_v));
-                const double t_12_v = t_10 * t_11_v;
-                const double d_margin_v = -t_12_v;
-                const double t_14_v = d_margin_v * e0_v;  /* golden_functions.py:32 */
-                t_14_r[i] = t_14_v;
-            }
-            add_d(&t_7_s, t_7_b);
-        }
-    }
-    const double t_7 = total_d(&t_7_s);
+    JOIN(run, loop_of) loop = {y_step0, y, t_c, t_14, t_7_s, t_10};
+    share(st, JOIN(run, loop), &loop, loop_n, loop_chunk);
+    const double t_7 = summed_d(t_7_s, loop_chunks, loop_n % loop_chunk != 0);
     const double t_8 = t_7 / (double)t_6;
     double *const t_13 = room(f, 8, sizeof(double) * (X_n1));
     if (!t_13) goto punt;
-    sums_d t_3_s; t_3_s.n = 0;
+    const int64_t loop_2_n = X_n1, loop_2_chunk = 65536;
+    const int64_t loop_2_chunks = (loop_2_n + loop_2_chunk - 1) / loop_2_chunk;
+    double *const t_3_s = room(f, 12, sizeof(double) * (loop_2_chunks));
+    if (!t_3_s) goto punt;
     WORK(X_n1 * 3);
-    if (w_step0 == 1) {
-        for (int64_t b = 0; b < X_n1; b += 512) {
-            const int64_t end = b + 512 < X_n1 ? b + 512 : X_n1;
-            double t_3_b = 0;
-#pragma omp simd reduction(+:t_3_b)
-            for (int64_t i = b; i < end; i++) {
-                const double e0_v = w[i];
-                const double t_2_v = e0_v * e0_v;  /* golden_functions.py:33 */
-                t_3_b += t_2_v;
-                const double t_13_v = 0.02 * e0_v;  /* golden_functions.py:33 */
-                t_13[i] = t_13_v;
-            }
-            add_d(&t_3_s, t_3_b);
-        }
-    } else {
-        const double *e0_r = w;
-        double *t_13_r = t_13;
-        for (int64_t b = 0; b < X_n1; b += 512) {
-            const int64_t end = b + 512 < X_n1 ? b + 512 : X_n1;
-            double t_3_b = 0;
-#pragma omp simd reduction(+:t_3_b)
-            for (int64_t i = b; i < end; i++) {
-                const double e0_v = e0_r[i * w_step0];
-                const double t_2_v = e0_v * e0_v;  /* golden_functions.py:33 */
-                t_3_b += t_2_v;
-                const double t_13_v = 0.02 * e0_v;  /* golden_functions.py:33 */
-                t_13_r[i] = t_13_v;
-            }
-            add_d(&t_3_s, t_3_b);
-        }
-    }
-    const double t_3 = total_d(&t_3_s);
+    JOIN(run, loop_2_of) loop_2 = {w_step0, w, t_13, t_3_s};
+    share(st, JOIN(run, loop_2), &loop_2, loop_2_n, loop_2_chunk);
+    const double t_3 = summed_d(t_3_s, loop_2_chunks, loop_2_n % loop_2_chunk != 0);
     const double penalty = 0.01 * t_3;
     const double t_9 = t_8 + penalty;
     double *const t_16_c = room(f, 10, sizeof(double) * (X_n1));
@@ -148,16 +204,10 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     back(f);
     double *const d_w = new_array(st, f, 4, D, 1, (int64_t[]){X_n1}, 0);
     if (!d_w) goto punt;
+    const int64_t loop_3_n = X_n1, loop_3_chunk = 262144;
     WORK(X_n1);
-    {
-#pragma omp simd
-        for (int64_t i = 0; i < X_n1; i++) {
-            const double e0_v = t_13[i];
-            const double e1_v = t_16_c[i];
-            const double d_w_v = e0_v + e1_v;
-            d_w[i] = d_w_v;
-        }
-    }
+    JOIN(run, loop_3_of) loop_3 = {t_13, t_16_c, d_w};
+    share(st, JOIN(run, loop_3), &loop_3, loop_3_n, loop_3_chunk);
     back(f);
     hold(f, 5, PyTuple_New(2));
     if (!f->o[5]) goto fail;

@@ -20,6 +20,7 @@ def logistic_regression_value_and_grad(w, X, y):
     # backward
     with np.errstate(all="ignore"):
         # golden_functions.py:32: margin = y * (X @ w)
-        d_w_part = X.T @ (-1.0 / y.size * (1.0 / (1.0 + np.exp(-minus_margin))) * y)
-        d_w = 0.02 * w + d_w_part
+        d_w = 0.02 * w + X.T @ (
+            -1.0 / y.size * (1.0 / (1.0 + np.exp(-minus_margin))) * y
+        )
     return out, d_w

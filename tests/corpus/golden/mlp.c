@@ -1,21 +1,257 @@
 #define ARGUMENTS 3
-#define SLOTS 23
+#define SLOTS 27
 #define OBJECTS 41
 #define STACKS 0
 
 typedef struct {
-    int64_t w1_n1;
-    int64_t x_n0;
-    int64_t x_step0;
-    int64_t x_n1;
-    int64_t x_step1;
-    double *t_27;
-    double t_10;
-    double *t_26;
-} JOIN(run, parts);
+    int64_t w1_n1, b1_step0;
+    double *t_c, *b1, *h1;
+    uint8_t *t_22, *t_23;
+} JOIN(run, loop_of);
+static __attribute__((noinline)) void JOIN(run, loop)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_of) *const of = all;
+    const int64_t w1_n1 = of->w1_n1, b1_step0 = of->b1_step0;
+    double *const t_c = of->t_c, *const b1 = of->b1, *const h1 = of->h1;
+    uint8_t *const t_22 = of->t_22, *const t_23 = of->t_23;
+    if (b1_step0 == 1) {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = t_c + i0 * w1_n1;
+            const double *e1_r = b1;
+            double *h1_r = h1 + i0 * (w1_n1);
+            uint8_t *t_22_r = t_22 + i0 * (w1_n1);
+            uint8_t *t_23_r = t_23 + i0 * (w1_n1);
+            #pragma omp simd
+            for (int64_t i = 0; i < w1_n1; i++) {
+                const double e0_v = e0_r[i];
+                const double e1_v = e1_r[i];
+                const double t_2_v = e0_v + e1_v;
+                const double h1_v = max_d(t_2_v, 0.0);  /* golden_functions.py:56 */
+                h1_r[i] = h1_v;
+                const uint8_t t_22_v = t_2_v < 0.0;  /* golden_functions.py:56 */
+                t_22_r[i] = t_22_v;
+                const uint8_t t_23_v = t_2_v == 0.0;
+                t_23_r[i] = t_23_v;
+            }
+        }
+    } else {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = t_c + i0 * w1_n1;
+            const double *e1_r = b1;
+            double *h1_r = h1 + i0 * (w1_n1);
+            uint8_t *t_22_r = t_22 + i0 * (w1_n1);
+            uint8_t *t_23_r = t_23 + i0 * (w1_n1);
+            #pragma omp simd
+            for (int64_t i = 0; i < w1_n1; i++) {
+                const double e0_v = e0_r[i];
+                const double e1_v = e1_r[i * b1_step0];
+                const double t_2_v = e0_v + e1_v;
+                const double h1_v = max_d(t_2_v, 0.0);  /* golden_functions.py:56 */
+                h1_r[i] = h1_v;
+                const uint8_t t_22_v = t_2_v < 0.0;  /* golden_functions.py:56 */
+                t_22_r[i] = t_22_v;
+                const uint8_t t_23_v = t_2_v == 0.0;
+                t_23_r[i] = t_23_v;
+            }
+        }
+    }
+}
 
-static __attribute__((noinline)) int JOIN(run, part_0)(
-    const State *st, Frame *f, PyObject *const *a, int *why, JOIN(run, parts) *kept)
+typedef struct {
+    int64_t w2_n1, b2_step0;
+    double *t_3_c, *b2, *h2;
+    uint8_t *t_15, *t_16;
+} JOIN(run, loop_2_of);
+static __attribute__((noinline)) void JOIN(run, loop_2)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_2_of) *const of = all;
+    const int64_t w2_n1 = of->w2_n1, b2_step0 = of->b2_step0;
+    double *const t_3_c = of->t_3_c, *const b2 = of->b2, *const h2 = of->h2;
+    uint8_t *const t_15 = of->t_15, *const t_16 = of->t_16;
+    if (b2_step0 == 1) {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = t_3_c + i0 * w2_n1;
+            const double *e1_r = b2;
+            double *h2_r = h2 + i0 * (w2_n1);
+            uint8_t *t_15_r = t_15 + i0 * (w2_n1);
+            uint8_t *t_16_r = t_16 + i0 * (w2_n1);
+            #pragma omp simd
+            for (int64_t i = 0; i < w2_n1; i++) {
+                const double e0_v = e0_r[i];
+                const double e1_v = e1_r[i];
+                const double t_4_v = e0_v + e1_v;
+                const double h2_v = max_d(t_4_v, 0.0);  /* golden_functions.py:56 */
+                h2_r[i] = h2_v;
+                const uint8_t t_15_v = t_4_v < 0.0;  /* golden_functions.py:56 */
+                t_15_r[i] = t_15_v;
+                const uint8_t t_16_v = t_4_v == 0.0;
+                t_16_r[i] = t_16_v;
+            }
+        }
+    } else {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = t_3_c + i0 * w2_n1;
+            const double *e1_r = b2;
+            double *h2_r = h2 + i0 * (w2_n1);
+            uint8_t *t_15_r = t_15 + i0 * (w2_n1);
+            uint8_t *t_16_r = t_16 + i0 * (w2_n1);
+            #pragma omp simd
+            for (int64_t i = 0; i < w2_n1; i++) {
+                const double e0_v = e0_r[i];
+                const double e1_v = e1_r[i * b2_step0];
+                const double t_4_v = e0_v + e1_v;
+                const double h2_v = max_d(t_4_v, 0.0);  /* golden_functions.py:56 */
+                h2_r[i] = h2_v;
+                const uint8_t t_15_v = t_4_v < 0.0;  /* golden_functions.py:56 */
+                t_15_r[i] = t_15_v;
+                const uint8_t t_16_v = t_4_v == 0.0;
+                t_16_r[i] = t_16_v;
+            }
+        }
+    }
+}
+
+typedef struct {
+    int64_t w3_n1, b3_step0, y_step0, y_step1;
+    double *t_5_c, *b3, *y, *t_12, *t_9_s, *d_b3_s;
+    double t_11;
+} JOIN(run, loop_3_of);
+static __attribute__((noinline)) void JOIN(run, loop_3)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_3_of) *const of = all;
+    const int64_t w3_n1 = of->w3_n1, b3_step0 = of->b3_step0, y_step0 = of->y_step0, y_step1 = of->y_step1;
+    double *const t_5_c = of->t_5_c, *const b3 = of->b3, *const y = of->y, *const t_12 = of->t_12;
+    const double t_11 = of->t_11;
+    double *const d_b3 = of->d_b3_s + k * (w3_n1);
+    for (int64_t i = 0; i < w3_n1; i++) d_b3[i] = 0;
+    sums_d t_9_s; t_9_s.n = 0;
+    if (b3_step0 == 1 && y_step1 == 1) {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = t_5_c + i0 * w3_n1;
+            const double *e1_r = b3;
+            const double *e2_r = y + i0 * y_step0;
+            double *t_12_r = t_12 + i0 * (w3_n1);
+            double *d_b3_r = d_b3;
+            for (int64_t b = 0; b < w3_n1; b += 512) {
+                const int64_t end = b + 512 < w3_n1 ? b + 512 : w3_n1;
+                double t_9_b = 0;
+            #pragma omp simd reduction(+:t_9_b)
+                for (int64_t i = b; i < end; i++) {
+                    const double e0_v = e0_r[i];
+                    const double e1_v = e1_r[i];
+                    const double e2_v = e2_r[i];
+                    const double out_v = e0_v + e1_v;
+                    const double t_6_v = out_v - e2_v;  /* golden_functions.py:64 */
+                    const double t_7_v = t_6_v * t_6_v;
+                    t_9_b += t_7_v;
+                    const double t_12_v = t_11 * t_6_v;
+                    t_12_r[i] = t_12_v;
+                    d_b3_r[i] += t_12_v;  /* golden_functions.py:63 */
+                }
+                add_d(&t_9_s, t_9_b);
+            }
+        }
+    } else {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = t_5_c + i0 * w3_n1;
+            const double *e1_r = b3;
+            const double *e2_r = y + i0 * y_step0;
+            double *t_12_r = t_12 + i0 * (w3_n1);
+            double *d_b3_r = d_b3;
+            for (int64_t b = 0; b < w3_n1; b += 512) {
+                const int64_t end = b + 512 < w3_n1 ? b + 512 : w3_n1;
+                double t_9_b = 0;
+            #pragma omp simd reduction(+:t_9_b)
+                for (int64_t i = b; i < end; i++) {
+                    const double e0_v = e0_r[i];
+                    const double e1_v = e1_r[i * b3_step0];
+                    const double e2_v = e2_r[i * y_step1];
+                    const double out_v = e0_v + e1_v;
+                    const double t_6_v = out_v - e2_v;  /* golden_functions.py:64 */
+                    const double t_7_v = t_6_v * t_6_v;
+                    t_9_b += t_7_v;
+                    const double t_12_v = t_11 * t_6_v;
+                    t_12_r[i] = t_12_v;
+                    d_b3_r[i] += t_12_v;  /* golden_functions.py:63 */
+                }
+                add_d(&t_9_s, t_9_b);
+            }
+        }
+    }
+    of->t_9_s[k] = total_d(&t_9_s);
+}
+
+typedef struct {
+    int64_t w2_n1;
+    double *d_h2_c, *t_19, *d_b2_s;
+    uint8_t *t_16, *t_15;
+} JOIN(run, loop_4_of);
+static __attribute__((noinline)) void JOIN(run, loop_4)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_4_of) *const of = all;
+    const int64_t w2_n1 = of->w2_n1;
+    double *const d_h2_c = of->d_h2_c, *const t_19 = of->t_19;
+    uint8_t *const t_16 = of->t_16, *const t_15 = of->t_15;
+    double *const d_b2 = of->d_b2_s + k * (w2_n1);
+    for (int64_t i = 0; i < w2_n1; i++) d_b2[i] = 0;
+    {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = d_h2_c + i0 * w2_n1;
+            const uint8_t *e1_r = t_16 + i0 * w2_n1;
+            const uint8_t *e2_r = t_15 + i0 * w2_n1;
+            double *t_19_r = t_19 + i0 * (w2_n1);
+            double *d_b2_r = d_b2;
+            #pragma omp simd
+            for (int64_t i = 0; i < w2_n1; i++) {
+                const double e0_v = e0_r[i];
+                const uint8_t e1_v = e1_r[i];
+                const uint8_t e2_v = e2_r[i];
+                const double t_17_v = e0_v / 2.0;
+                const double t_18_v = e1_v ? t_17_v : e0_v;
+                const double t_19_v = e2_v ? 0.0 : t_18_v;
+                t_19_r[i] = t_19_v;
+                d_b2_r[i] += t_19_v;  /* golden_functions.py:62 */
+            }
+        }
+    }
+}
+
+typedef struct {
+    int64_t w1_n1;
+    double *d_h1_c, *t_26, *d_b1_s;
+    uint8_t *t_23, *t_22;
+} JOIN(run, loop_5_of);
+static __attribute__((noinline)) void JOIN(run, loop_5)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_5_of) *const of = all;
+    const int64_t w1_n1 = of->w1_n1;
+    double *const d_h1_c = of->d_h1_c, *const t_26 = of->t_26;
+    uint8_t *const t_23 = of->t_23, *const t_22 = of->t_22;
+    double *const d_b1 = of->d_b1_s + k * (w1_n1);
+    for (int64_t i = 0; i < w1_n1; i++) d_b1[i] = 0;
+    {
+        for (int64_t i0 = from; i0 < to; i0++) {
+            const double *e0_r = d_h1_c + i0 * w1_n1;
+            const uint8_t *e1_r = t_23 + i0 * w1_n1;
+            const uint8_t *e2_r = t_22 + i0 * w1_n1;
+            double *t_26_r = t_26 + i0 * (w1_n1);
+            double *d_b1_r = d_b1;
+            #pragma omp simd
+            for (int64_t i = 0; i < w1_n1; i++) {
+                const double e0_v = e0_r[i];
+                const uint8_t e1_v = e1_r[i];
+                const uint8_t e2_v = e2_r[i];
+                const double t_24_v = e0_v / 2.0;
+                const double t_25_v = e1_v ? t_24_v : e0_v;
+                const double t_26_v = e2_v ? 0.0 : t_25_v;
+                t_26_r[i] = t_26_v;
+                d_b1_r[i] += t_26_v;  /* golden_functions.py:61 */
+            }
+        }
+    }
+}
+
+static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
     int64_t work = 0;
     hold(f, 0, again(PyDict_GetItem(a[0], st->constants[0])));
@@ -112,48 +348,10 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     if (!t_22) goto punt;
     uint8_t *const t_23 = room(f, 19, sizeof(uint8_t) * (x_n0 * w1_n1));
     if (!t_23) goto punt;
+    const int64_t loop_n = x_n0, loop_chunk = rows_of(7 * w1_n1 + 256 * 1, 262144, 1);
     WORK(x_n0 * w1_n1 * 4);
-    if (b1_step0 == 1) {
-        for (int64_t i0 = 0; i0 < x_n0; i0++) {
-            const double *e0_r = t_c + i0 * w1_n1;
-            const double *e1_r = b1;
-            double *h1_r = h1 + i0 * (w1_n1);
-            uint8_t *t_22_r = t_22 + i0 * (w1_n1);
-            uint8_t *t_23_r = t_23 + i0 * (w1_n1);
-            #pragma omp simd
-            for (int64_t i = 0; i < w1_n1; i++) {
-                const double e0_v = e0_r[i];
-                const double e1_v = e1_r[i];
-                const double t_2_v = e0_v + e1_v;
-                const double h1_v = max_d(t_2_v, 0.0);  /* golden_functions.py:56 */
-                h1_r[i] = h1_v;
-                const uint8_t t_22_v = t_2_v < 0.0;  /* golden_functions.py:56 */
-                t_22_r[i] = t_22_v;
-                const uint8_t t_23_v = t_2_v == 0.0;
-                t_23_r[i] = t_23_v;
-            }
-        }
-    } else {
-        for (int64_t i0 = 0; i0 < x_n0; i0++) {
-            const double *e0_r = t_c + i0 * w1_n1;
-            const double *e1_r = b1;
-            double *h1_r = h1 + i0 * (w1_n1);
-            uint8_t *t_22_r = t_22 + i0 * (w1_n1);
-            uint8_t *t_23_r = t_23 + i0 * (w1_n1);
-            #pragma omp simd
-            for (int64_t i = 0; i < w1_n1; i++) {
-                const double e0_v = e0_r[i];
-                const double e1_v = e1_r[i * b1_step0];
-                const double t_2_v = e0_v + e1_v;
-                const double h1_v = max_d(t_2_v, 0.0);  /* golden_functions.py:56 */
-                h1_r[i] = h1_v;
-                const uint8_t t_22_v = t_2_v < 0.0;  /* golden_functions.py:56 */
-                t_22_r[i] = t_22_v;
-                const uint8_t t_23_v = t_2_v == 0.0;
-                t_23_r[i] = t_23_v;
-            }
-        }
-    }
+    JOIN(run, loop_of) loop = {w1_n1, b1_step0, t_c, b1, h1, t_22, t_23};
+    share(st, JOIN(run, loop), &loop, loop_n, loop_chunk);
     double *const t_21 = (double *)h1;
     double *const t_3_c = room(f, 3, sizeof(double) * (x_n0 * w2_n1));
     if (!t_3_c) goto punt;
@@ -178,48 +376,10 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     if (!t_15) goto punt;
     uint8_t *const t_16 = room(f, 13, sizeof(uint8_t) * (x_n0 * w2_n1));
     if (!t_16) goto punt;
+    const int64_t loop_2_n = x_n0, loop_2_chunk = rows_of(7 * w2_n1 + 256 * 1, 262144, 1);
     WORK(x_n0 * w2_n1 * 4);
-    if (b2_step0 == 1) {
-        for (int64_t i0 = 0; i0 < x_n0; i0++) {
-            const double *e0_r = t_3_c + i0 * w2_n1;
-            const double *e1_r = b2;
-            double *h2_r = h2 + i0 * (w2_n1);
-            uint8_t *t_15_r = t_15 + i0 * (w2_n1);
-            uint8_t *t_16_r = t_16 + i0 * (w2_n1);
-            #pragma omp simd
-            for (int64_t i = 0; i < w2_n1; i++) {
-                const double e0_v = e0_r[i];
-                const double e1_v = e1_r[i];
-                const double t_4_v = e0_v + e1_v;
-                const double h2_v = max_d(t_4_v, 0.0);  /* golden_functions.py:56 */
-                h2_r[i] = h2_v;
-                const uint8_t t_15_v = t_4_v < 0.0;  /* golden_functions.py:56 */
-                t_15_r[i] = t_15_v;
-                const uint8_t t_16_v = t_4_v == 0.0;
-                t_16_r[i] = t_16_v;
-            }
-        }
-    } else {
-        for (int64_t i0 = 0; i0 < x_n0; i0++) {
-            const double *e0_r = t_3_c + i0 * w2_n1;
-            const double *e1_r = b2;
-            double *h2_r = h2 + i0 * (w2_n1);
-            uint8_t *t_15_r = t_15 + i0 * (w2_n1);
-            uint8_t *t_16_r = t_16 + i0 * (w2_n1);
-            #pragma omp simd
-            for (int64_t i = 0; i < w2_n1; i++) {
-                const double e0_v = e0_r[i];
-                const double e1_v = e1_r[i * b2_step0];
-                const double t_4_v = e0_v + e1_v;
-                const double h2_v = max_d(t_4_v, 0.0);  /* golden_functions.py:56 */
-                h2_r[i] = h2_v;
-                const uint8_t t_15_v = t_4_v < 0.0;  /* golden_functions.py:56 */
-                t_15_r[i] = t_15_v;
-                const uint8_t t_16_v = t_4_v == 0.0;
-                t_16_r[i] = t_16_v;
-            }
-        }
-    }
+    JOIN(run, loop_2_of) loop_2 = {w2_n1, b2_step0, t_3_c, b2, h2, t_15, t_16};
+    share(st, JOIN(run, loop_2), &loop_2, loop_2_n, loop_2_chunk);
     double *const t_14 = (double *)h2;
     double *const t_5_c = room(f, 6, sizeof(double) * (x_n0 * w3_n1));
     if (!t_5_c) goto punt;
@@ -240,66 +400,22 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const t_12 = room(f, 10, sizeof(double) * (x_n0 * w3_n1));
     if (!t_12) goto punt;
-    sums_d t_9_s; t_9_s.n = 0;
     back(f);
     double *const d_b3 = new_array(st, f, 11, D, 1, (int64_t[]){w3_n1}, 0);
     if (!d_b3) goto punt;
-    for (int64_t i = 0; i < w3_n1; i++) d_b3[i] = 0;
+    const int64_t loop_3_n = x_n0, loop_3_chunk = rows_of(6 * w3_n1 + 256 * 1, 262144, 64);
+    const int64_t loop_3_chunks = (loop_3_n + loop_3_chunk - 1) / loop_3_chunk;
+    if (loop_3_chunks != 1) for (int64_t i = 0; i < w3_n1; i++) d_b3[i] = 0;
+    double *const t_9_s = room(f, 23, sizeof(double) * (loop_3_chunks));
+    if (!t_9_s) goto punt;
+    double *const d_b3_s = loop_3_chunks == 1 ? d_b3 : room(f, 24, sizeof(double) * (loop_3_chunks * w3_n1));
+    if (!d_b3_s) goto punt;
     WORK(x_n0 * w3_n1 * 6);
-    if (b3_step0 == 1 && y_step1 == 1) {
-        for (int64_t i0 = 0; i0 < x_n0; i0++) {
-            const double *e0_r = t_5_c + i0 * w3_n1;
-            const double *e1_r = b3;
-            const double *e2_r = y + i0 * y_step0;
-            double *t_12_r = t_12 + i0 * (w3_n1);
-            double *d_b3_r = d_b3;
-            for (int64_t b = 0; b < w3_n1; b += 512) {
-                const int64_t end = b + 512 < w3_n1 ? b + 512 : w3_n1;
-                double t_9_b = 0;
-            #pragma omp simd reduction(+:t_9_b)
-                for (int64_t i = b; i < end; i++) {
-                    const double e0_v = e0_r[i];
-                    const double e1_v = e1_r[i];
-                    const double e2_v = e2_r[i];
-                    const double out_v = e0_v + e1_v;
-                    const double t_6_v = out_v - e2_v;  /* golden_functions.py:64 */
-                    const double t_7_v = t_6_v * t_6_v;
-                    t_9_b += t_7_v;
-                    const double t_12_v = t_11 * t_6_v;
-                    t_12_r[i] = t_12_v;
-                    d_b3_r[i] += t_12_v;  /* golden_functions.py:63 */
-                }
-                add_d(&t_9_s, t_9_b);
-            }
-        }
-    } else {
-        for (int64_t i0 = 0; i0 < x_n0; i0++) {
-            const double *e0_r = t_5_c + i0 * w3_n1;
-            const double *e1_r = b3;
-            const double *e2_r = y + i0 * y_step0;
-            double *t_12_r = t_12 + i0 * (w3_n1);
-            double *d_b3_r = d_b3;
-            for (int64_t b = 0; b < w3_n1; b += 512) {
-                const int64_t end = b + 512 < w3_n1 ? b + 512 : w3_n1;
-                double t_9_b = 0;
-            #pragma omp simd reduction(+:t_9_b)
-                for (int64_t i = b; i < end; i++) {
-                    const double e0_v = e0_r[i];
-                    const double e1_v = e1_r[i * b3_step0];
-                    const double e2_v = e2_r[i * y_step1];
-                    const double out_v = e0_v + e1_v;
-                    const double t_6_v = out_v - e2_v;  /* golden_functions.py:64 */
-                    const double t_7_v = t_6_v * t_6_v;
-                    t_9_b += t_7_v;
-                    const double t_12_v = t_11 * t_6_v;
-                    t_12_r[i] = t_12_v;
-                    d_b3_r[i] += t_12_v;  /* golden_functions.py:63 */
-                }
-                add_d(&t_9_s, t_9_b);
-            }
-        }
-    }
-    const double t_9 = total_d(&t_9_s);
+    JOIN(run, loop_3_of) loop_3 = {w3_n1, b3_step0, y_step0, y_step1, t_5_c, b3, y, t_12, t_9_s, d_b3_s, t_11};
+    share(st, JOIN(run, loop_3), &loop_3, loop_3_n, loop_3_chunk);
+    const double t_9 = summed_d(t_9_s, loop_3_chunks, loop_3_n % loop_3_chunk != 0);
+    if (loop_3_chunks != 1) for (int64_t k = 0; k < loop_3_chunks; k++)
+        for (int64_t i = 0; i < w3_n1; i++) d_b3[i] += d_b3_s[k * (w3_n1) + i];
     const double t_10 = t_9 / (double)t_8;
     double *const d_h2_c = room(f, 11, sizeof(double) * (x_n0 * w2_n1));
     if (!d_h2_c) goto punt;
@@ -345,28 +461,16 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     back(f);
     double *const d_b2 = new_array(st, f, 19, D, 1, (int64_t[]){w2_n1}, 0);
     if (!d_b2) goto punt;
-    for (int64_t i = 0; i < w2_n1; i++) d_b2[i] = 0;
+    const int64_t loop_4_n = x_n0, loop_4_chunk = rows_of(4 * w2_n1 + 256 * 1, 262144, 64);
+    const int64_t loop_4_chunks = (loop_4_n + loop_4_chunk - 1) / loop_4_chunk;
+    if (loop_4_chunks != 1) for (int64_t i = 0; i < w2_n1; i++) d_b2[i] = 0;
+    double *const d_b2_s = loop_4_chunks == 1 ? d_b2 : room(f, 25, sizeof(double) * (loop_4_chunks * w2_n1));
+    if (!d_b2_s) goto punt;
     WORK(x_n0 * w2_n1 * 4);
-    {
-        for (int64_t i0 = 0; i0 < x_n0; i0++) {
-            const double *e0_r = d_h2_c + i0 * w2_n1;
-            const uint8_t *e1_r = t_16 + i0 * w2_n1;
-            const uint8_t *e2_r = t_15 + i0 * w2_n1;
-            double *t_19_r = t_19 + i0 * (w2_n1);
-            double *d_b2_r = d_b2;
-            #pragma omp simd
-            for (int64_t i = 0; i < w2_n1; i++) {
-                const double e0_v = e0_r[i];
-                const uint8_t e1_v = e1_r[i];
-                const uint8_t e2_v = e2_r[i];
-                const double t_17_v = e0_v / 2.0;
-                const double t_18_v = e1_v ? t_17_v : e0_v;
-                const double t_19_v = e2_v ? 0.0 : t_18_v;
-                t_19_r[i] = t_19_v;
-                d_b2_r[i] += t_19_v;  /* golden_functions.py:62 */
-            }
-        }
-    }
+    JOIN(run, loop_4_of) loop_4 = {w2_n1, d_h2_c, t_19, d_b2_s, t_16, t_15};
+    share(st, JOIN(run, loop_4), &loop_4, loop_4_n, loop_4_chunk);
+    if (loop_4_chunks != 1) for (int64_t k = 0; k < loop_4_chunks; k++)
+        for (int64_t i = 0; i < w2_n1; i++) d_b2[i] += d_b2_s[k * (w2_n1) + i];
     double *const d_h1_c = room(f, 17, sizeof(double) * (x_n0 * w1_n1));
     if (!d_h1_c) goto punt;
     WORK(x_n0 * w2_n1 * w1_n1 / 4);
@@ -411,62 +515,16 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     back(f);
     double *const d_b1 = new_array(st, f, 27, D, 1, (int64_t[]){w1_n1}, 0);
     if (!d_b1) goto punt;
-    for (int64_t i = 0; i < w1_n1; i++) d_b1[i] = 0;
+    const int64_t loop_5_n = x_n0, loop_5_chunk = rows_of(4 * w1_n1 + 256 * 1, 262144, 64);
+    const int64_t loop_5_chunks = (loop_5_n + loop_5_chunk - 1) / loop_5_chunk;
+    if (loop_5_chunks != 1) for (int64_t i = 0; i < w1_n1; i++) d_b1[i] = 0;
+    double *const d_b1_s = loop_5_chunks == 1 ? d_b1 : room(f, 26, sizeof(double) * (loop_5_chunks * w1_n1));
+    if (!d_b1_s) goto punt;
     WORK(x_n0 * w1_n1 * 4);
-    {
-        for (int64_t i0 = 0; i0 < x_n0; i0++) {
-            const double *e0_r = d_h1_c + i0 * w1_n1;
-            const uint8_t *e1_r = t_23 + i0 * w1_n1;
-            const uint8_t *e2_r = t_22 + i0 * w1_n1;
-            double *t_26_r = t_26 + i0 * (w1_n1);
-            double *d_b1_r = d_b1;
-            #pragma omp simd
-            for (int64_t i = 0; i < w1_n1; i++) {
-                const double e0_v = e0_r[i];
-                const uint8_t e1_v = e1_r[i];
-                const uint8_t e2_v = e2_r[i];
-                const double t_24_v = e0_v / 2.0;
-                const double t_25_v = e1_v ? t_24_v : e0_v;
-                const double t_26_v = e2_v ? 0.0 : t_25_v;
-                t_26_r[i] = t_26_v;
-                d_b1_r[i] += t_26_v;  /* golden_functions.py:61 */
-            }
-        }
-    }
-    kept->w1_n1 = w1_n1;
-    kept->x_n0 = x_n0;
-    kept->x_step0 = x_step0;
-    kept->x_n1 = x_n1;
-    kept->x_step1 = x_step1;
-    kept->t_27 = t_27;
-    kept->t_10 = t_10;
-    kept->t_26 = t_26;
-    return 0;
-punt:
-fail:
-    *why = 1;
-    return 1;
-unseen:
-    *why = 2;
-    return 1;
-stop:
-    *why = 0;
-    return 1;
-}
-
-static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
-{
-    int64_t work = 0;
-    JOIN(run, parts) all_kept, *const kept = &all_kept;
-    if (JOIN(run, part_0)(st, f, a, why, kept)) return 0;
-    const int64_t w1_n1 = kept->w1_n1;
-    const int64_t x_n0 = kept->x_n0;
-    const int64_t x_step0 = kept->x_step0;
-    const int64_t x_n1 = kept->x_n1;
-    const int64_t x_step1 = kept->x_step1;
-    double *const t_27 = kept->t_27;
-    const double t_10 = kept->t_10;
-    double *const t_26 = kept->t_26;
+    JOIN(run, loop_5_of) loop_5 = {w1_n1, d_h1_c, t_26, d_b1_s, t_23, t_22};
+    share(st, JOIN(run, loop_5), &loop_5, loop_5_n, loop_5_chunk);
+    if (loop_5_chunks != 1) for (int64_t k = 0; k < loop_5_chunks; k++)
+        for (int64_t i = 0; i < w1_n1; i++) d_b1[i] += d_b1_s[k * (w1_n1) + i];
     back(f);
     double *const d_w1_c = new_array(st, f, 28, D, 2, (int64_t[]){x_n1, w1_n1}, 0);
     if (!d_w1_c) goto punt;

@@ -26,11 +26,8 @@ def multivariate_normal_value_and_grad(mean, cov, x):
         # golden_functions.py:164: L = np.linalg.cholesky(cov)
         d_cov_part = L.T @ (np.diag(x.shape[0] / diagonal_L) - d_L_part @ white.T) / 2.0
         tril_d_cov_part = np.tril(d_cov_part)
-        d_cov_part_2 = tril_d_cov_part + np.tril(tril_d_cov_part, k=-1).T
-        d_cov_part_3 = scipy.linalg.solve_triangular(
-            L, d_cov_part_2, trans=1, lower=True, check_finite=False
+        d_cov_part_2, _ = scipy.linalg.lapack.dtrtrs(
+            L.T, tril_d_cov_part + np.tril(tril_d_cov_part, k=-1).T
         )
-        d_cov = scipy.linalg.solve_triangular(
-            L, d_cov_part_3.T, trans=1, lower=True, check_finite=False
-        )
+        d_cov, _ = scipy.linalg.lapack.dtrtrs(L.T, d_cov_part_2.T)
         return out, (-d_L_part.T.sum(axis=0), d_cov)

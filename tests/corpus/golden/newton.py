@@ -20,6 +20,7 @@ def newton_value_and_grad(a):
 
     # backward
     with np.errstate(all="ignore"):
+        # a sum from -0.0 keeps the sign of a zero
         d_x, d_a_part = np.float64(1.0), np.float64(-0.0)
         # golden_functions.py:268: while np.abs(x * x - a) > 1e-12:
         for x_before, a_over_x in zip(reversed(xs), reversed(a_over_xs)):

@@ -21,8 +21,11 @@ def normalised_value_and_grad(x, out):
     with np.errstate(all="ignore"):
         # golden_functions.py:323: out[...] = x / np.sqrt(np.sum(x**2))
         d_out_2 = x[...]
-        d_x_part = 2.0 * (0.5 * (-(d_out_2 * out_2).sum() / out_root) / out_root) * x
-        d_x = out_2 + d_out_2 / out_root + d_x_part
+        d_x = (
+            out_2
+            + d_out_2 / out_root
+            - 2.0 * (0.5 * ((d_out_2 * out_2).sum() / out_root) / out_root) * x
+        )
 
     # writes
     out[...] = out_2  # golden_functions.py:323: out[...] = x / np.sqrt(np.sum(x**2))

@@ -3,6 +3,54 @@
 #define OBJECTS 15
 #define STACKS 1
 
+typedef struct {
+    double *d_W;
+} JOIN(run, loop_of);
+static __attribute__((noinline)) void JOIN(run, loop)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_of) *const of = all;
+    double *const d_W = of->d_W;
+    {
+#pragma omp simd
+        for (int64_t i = from; i < to; i++) {
+            const double d_W_v = (-0.0);  /* golden_functions.py:260 */
+            d_W[i] = d_W_v;
+        }
+    }
+}
+
+typedef struct {
+    double *d_U;
+} JOIN(run, loop_2_of);
+static __attribute__((noinline)) void JOIN(run, loop_2)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_2_of) *const of = all;
+    double *const d_U = of->d_U;
+    {
+#pragma omp simd
+        for (int64_t i = from; i < to; i++) {
+            const double d_U_v = (-0.0);
+            d_U[i] = d_U_v;
+        }
+    }
+}
+
+typedef struct {
+    double *d_b_2;
+} JOIN(run, loop_3_of);
+static __attribute__((noinline)) void JOIN(run, loop_3)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_3_of) *const of = all;
+    double *const d_b_2 = of->d_b_2;
+    {
+#pragma omp simd
+        for (int64_t i = from; i < to; i++) {
+            const double d_b_2_v = (-0.0);
+            d_b_2[i] = d_b_2_v;
+        }
+    }
+}
+
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
     int64_t work = 0;
@@ -156,34 +204,22 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     const double t_9 = total_d(&t_9_s);
     double *const d_W = room(f, 10, sizeof(double) * (W_n0 * W_n1));
     if (!d_W) goto punt;
+    const int64_t loop_n = W_n0 * W_n1, loop_chunk = 262144;
     WORK(W_n0 * W_n1);
-    {
-#pragma omp simd
-        for (int64_t i = 0; i < W_n0 * W_n1; i++) {
-            const double d_W_v = (-0.0);  /* golden_functions.py:260 */
-            d_W[i] = d_W_v;
-        }
-    }
+    JOIN(run, loop_of) loop = {d_W};
+    share(st, JOIN(run, loop), &loop, loop_n, loop_chunk);
     double *const d_U = room(f, 11, sizeof(double) * (U_n0 * U_n1));
     if (!d_U) goto punt;
+    const int64_t loop_2_n = U_n0 * U_n1, loop_2_chunk = 262144;
     WORK(U_n0 * U_n1);
-    {
-#pragma omp simd
-        for (int64_t i = 0; i < U_n0 * U_n1; i++) {
-            const double d_U_v = (-0.0);
-            d_U[i] = d_U_v;
-        }
-    }
+    JOIN(run, loop_2_of) loop_2 = {d_U};
+    share(st, JOIN(run, loop_2), &loop_2, loop_2_n, loop_2_chunk);
     double *const d_b_2 = room(f, 12, sizeof(double) * (b_2_n0));
     if (!d_b_2) goto punt;
+    const int64_t loop_3_n = b_2_n0, loop_3_chunk = 262144;
     WORK(b_2_n0);
-    {
-#pragma omp simd
-        for (int64_t i = 0; i < b_2_n0; i++) {
-            const double d_b_2_v = (-0.0);
-            d_b_2[i] = d_b_2_v;
-        }
-    }
+    JOIN(run, loop_3_of) loop_3 = {d_b_2};
+    share(st, JOIN(run, loop_3), &loop_3, loop_3_n, loop_3_chunk);
     double *t_11 = room(f, 13, sizeof(double) * (3)), *t_11_next = room(f, 14, sizeof(double) * (3));
     if (!t_11 || !t_11_next) goto punt;
     memcpy(t_11, d_h, sizeof(double) * (3));

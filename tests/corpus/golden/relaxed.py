@@ -32,6 +32,7 @@ def relaxed_value_and_grad(u, b):
     with np.errstate(all="ignore"):
         d_u = np.broadcast_to(1.0, u.shape)  # golden_functions.py:345: return np.sum(u)
         # golden_functions.py:342: while np.sqrt(np.sum(r**2)) > 1e-6 * (1.0 + ...
+        # a sum from -0.0 keeps the sign of a zero
         d_r, d_b_part = np.zeros_like(r), np.full_like(b, -0.0)
         for u_ratio, u_before in zip(reversed(u_ratios), reversed(us)):
             # golden_functions.py:343: u = u + r / (2.0 * u)

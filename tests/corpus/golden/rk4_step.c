@@ -1,5 +1,5 @@
 #define ARGUMENTS 4
-#define SLOTS 34
+#define SLOTS 38
 #define OBJECTS 14
 #define STACKS 0
 
@@ -12,24 +12,13 @@ typedef struct {
     double predator;
     double t_2;
     double t_5;
-    double t_9;
-    double *t_99;
-    double prey_2;
-    double predator_2;
-    double t_13;
-    double t_16;
-    double *t_51;
     double t_49;
-    double t_93;
-    double t_94;
-    double t_95;
-    double t_96;
-    double *t_97;
-    double t_100;
-    double t_101;
-    double t_103;
-    double t_104;
-    double t_105;
+    double t_120;
+    double t_121;
+    double t_122;
+    double t_123;
+    double *t_125;
+    double *d_k1;
 } JOIN(run, parts);
 
 static __attribute__((noinline)) int JOIN(run, part_0)(
@@ -90,12 +79,6 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     double *const t_11 = room(f, 2, sizeof(double) * (2));
     if (!t_11) goto punt;
-    double *const t_53 = room(f, 22, sizeof(double) * (2));
-    if (!t_53) goto punt;
-    double *const t_74 = room(f, 26, sizeof(double) * (2));
-    if (!t_74) goto punt;
-    double *const t_99 = room(f, 30, sizeof(double) * (2));
-    if (!t_99) goto punt;
     if (state_step0 == 1) {
 #pragma omp simd
         for (int64_t i = 0; i < 2; i++) {
@@ -104,20 +87,11 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
             const double t_10_v = t_9 * e0_v;  /* golden_functions.py:118 */
             const double t_11_v = e1_v + t_10_v;
             t_11[i] = t_11_v;
-            const double t_53_v = 0.0;  /* golden_functions.py:120 */
-            t_53[i] = t_53_v;
-            const double t_74_v = 0.0;  /* golden_functions.py:119 */
-            t_74[i] = t_74_v;
-            const double t_99_v = 0.0;  /* golden_functions.py:118 */
-            t_99[i] = t_99_v;
         }
     } else {
         const double *e0_r = k1;
         const double *e1_r = state;
         double *t_11_r = t_11;
-        double *t_53_r = t_53;
-        double *t_74_r = t_74;
-        double *t_99_r = t_99;
 #pragma omp simd
         for (int64_t i = 0; i < 2; i++) {
             const double e0_v = e0_r[i];
@@ -125,12 +99,6 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
             const double t_10_v = t_9 * e0_v;  /* golden_functions.py:118 */
             const double t_11_v = e1_v + t_10_v;
             t_11_r[i] = t_11_v;
-            const double t_53_v = 0.0;  /* golden_functions.py:120 */
-            t_53_r[i] = t_53_v;
-            const double t_74_v = 0.0;  /* golden_functions.py:119 */
-            t_74_r[i] = t_74_v;
-            const double t_99_v = 0.0;  /* golden_functions.py:118 */
-            t_99_r[i] = t_99_v;
         }
     }
     if (0 < 0 || 0 >= 2) goto punt;
@@ -326,51 +294,48 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     }
     const double t_49 = total_d(&t_49_s);
     if (0 < 0 || 0 >= 2) goto punt;
-    const double t_54 = *(t_51 + 0 * (1));  /* golden_functions.py:112 */
+    const double t_53 = *(t_51 + 0 * (1));  /* golden_functions.py:112 */
     if (1 < 0 || 1 >= 2) goto punt;
-    const double t_55 = *(t_51 + 1 * (1));
-    const double t_56 = -t_55;
-    const double t_57 = t_56 * predator_4;
-    const double t_58 = t_56 * gamma;
-    const double t_59 = t_55 * predator_4;
-    const double t_60 = t_55 * t_36;
-    const double t_61 = t_58 + t_60;
-    const double t_62 = t_59 * prey_4;
-    const double t_63 = t_59 * delta;
-    const double t_64 = -t_54;
-    const double t_65 = t_64 * predator_4;
-    const double t_66 = t_64 * t_33;
-    const double d_predator = t_61 + t_66;
-    const double t_67 = t_65 * prey_4;
-    const double t_68 = t_65 * beta;
-    const double t_69 = t_63 + t_68;
-    const double t_70 = t_54 * prey_4;
-    const double t_71 = t_54 * alpha;
-    const double d_prey = t_69 + t_71;
+    const double t_54 = *(t_51 + 1 * (1));
+    const double t_55 = -t_54;
+    const double t_56 = t_55 * predator_4;
+    const double t_57 = t_55 * gamma;
+    const double t_58 = t_54 * predator_4;
+    const double t_59 = t_54 * t_36;
+    const double t_60 = t_57 + t_59;
+    const double t_61 = t_58 * prey_4;
+    const double t_62 = t_58 * delta;
+    const double t_63 = -t_53;
+    const double t_64 = t_63 * predator_4;
+    const double t_65 = t_63 * t_33;
+    const double d_predator = t_60 + t_65;
+    const double t_66 = t_64 * prey_4;
+    const double t_67 = t_64 * beta;
+    const double t_68 = t_62 + t_67;
+    const double t_69 = t_53 * prey_4;
+    const double t_70 = t_53 * alpha;
+    const double d_prey = t_68 + t_70;
+    double *const t_71 = room(f, 22, sizeof(double) * (2));
+    if (!t_71) goto punt;
     {  /* golden_functions.py:111 */
-        if (1 < 0 || 1 >= 2) goto punt;
-        double *const at = t_53 + 1 * (1);
-        at[0] += d_predator;
+        (t_71 + (0) * (1))[0] = d_prey;
+        (t_71 + (1) * (1))[0] = d_predator;
     }
-    {
-        if (0 < 0 || 0 >= 2) goto punt;
-        double *const at_2 = t_53 + 0 * (1);
-        at_2[0] += d_prey;
-    }
-    double *const t_72 = room(f, 23, sizeof(double) * (2));
-    if (!t_72) goto punt;
-    double *const d_k3 = room(f, 25, sizeof(double) * (2));
+    double *const t_73 = room(f, 24, sizeof(double) * (2));
+    if (!t_73) goto punt;
+    double *const d_k3 = room(f, 26, sizeof(double) * (2));
     if (!d_k3) goto punt;
     {
 #pragma omp simd
         for (int64_t i = 0; i < 2; i++) {
-            const double e0_v = t_50[i];
-            const double e1_v = t_53[i];
+            const double e0_v = t_71[i];
+            const double e1_v = t_50[i];
             const double e2_v = t_52[i];
-            const double t_72_v = e0_v + e1_v;  /* golden_functions.py:120 */
-            t_72[i] = t_72_v;
-            const double t_73_v = e1_v * dt;
-            const double d_k3_v = e2_v + t_73_v;
+            const double t_72_v = e0_v + 0.0;
+            const double t_73_v = e1_v + t_72_v;  /* golden_functions.py:120 */
+            t_73[i] = t_73_v;
+            const double t_74_v = t_72_v * dt;
+            const double d_k3_v = e2_v + t_74_v;
             d_k3[i] = d_k3_v;
         }
     }
@@ -396,45 +361,84 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     const double t_91 = t_75 * prey_3;
     const double t_92 = t_75 * alpha;
     const double d_prey_2 = t_90 + t_92;
-    const double t_93 = t_57 + t_78;  /* golden_functions.py:112 */
-    const double t_94 = t_62 + t_83;
-    const double t_95 = t_67 + t_88;
-    const double t_96 = t_70 + t_91;
+    const double t_94 = t_56 + t_78;  /* golden_functions.py:112 */
+    const double t_95 = t_61 + t_83;
+    const double t_96 = t_66 + t_88;
+    const double t_97 = t_69 + t_91;
+    double *const t_93 = room(f, 27, sizeof(double) * (2));
+    if (!t_93) goto punt;
     {  /* golden_functions.py:111 */
-        if (1 < 0 || 1 >= 2) goto punt;
-        double *const at_3 = t_74 + 1 * (1);
-        at_3[0] += d_predator_2;
+        (t_93 + (0) * (1))[0] = d_prey_2;
+        (t_93 + (1) * (1))[0] = d_predator_2;
     }
-    {
-        if (0 < 0 || 0 >= 2) goto punt;
-        double *const at_4 = t_74 + 0 * (1);
-        at_4[0] += d_prey_2;
-    }
-    double *const t_97 = room(f, 27, sizeof(double) * (2));
-    if (!t_97) goto punt;
-    double *const d_k2 = room(f, 29, sizeof(double) * (2));
+    double *const t_99 = room(f, 29, sizeof(double) * (2));
+    if (!t_99) goto punt;
+    double *const d_k2 = room(f, 31, sizeof(double) * (2));
     if (!d_k2) goto punt;
     {
 #pragma omp simd
         for (int64_t i = 0; i < 2; i++) {
-            const double e0_v = t_72[i];
-            const double e1_v = t_74[i];
+            const double e0_v = t_93[i];
+            const double e1_v = t_73[i];
             const double e2_v = t_52[i];
-            const double t_97_v = e0_v + e1_v;  /* golden_functions.py:119 */
-            t_97[i] = t_97_v;
-            const double t_98_v = e1_v * t_9;
-            const double d_k2_v = e2_v + t_98_v;
+            const double t_98_v = e0_v + 0.0;  /* golden_functions.py:111 */
+            const double t_99_v = e1_v + t_98_v;  /* golden_functions.py:119 */
+            t_99[i] = t_99_v;
+            const double t_100_v = t_98_v * t_9;
+            const double d_k2_v = e2_v + t_100_v;
             d_k2[i] = d_k2_v;
         }
     }
     if (0 < 0 || 0 >= 2) goto punt;
-    const double t_100 = *(d_k2 + 0 * (1));  /* golden_functions.py:112 */
+    const double t_101 = *(d_k2 + 0 * (1));  /* golden_functions.py:112 */
     if (1 < 0 || 1 >= 2) goto punt;
-    const double t_101 = *(d_k2 + 1 * (1));
-    const double t_102 = -t_101;
-    const double t_103 = t_102 * predator_2;
-    const double t_104 = t_102 * gamma;
-    const double t_105 = t_101 * predator_2;
+    const double t_102 = *(d_k2 + 1 * (1));
+    const double t_103 = -t_102;
+    const double t_104 = t_103 * predator_2;
+    const double t_105 = t_103 * gamma;
+    const double t_106 = t_102 * predator_2;
+    const double t_107 = t_102 * t_16;
+    const double t_108 = t_105 + t_107;
+    const double t_109 = t_106 * prey_2;
+    const double t_110 = t_106 * delta;
+    const double t_111 = -t_101;
+    const double t_112 = t_111 * predator_2;
+    const double t_113 = t_111 * t_13;
+    const double d_predator_3 = t_108 + t_113;
+    const double t_114 = t_112 * prey_2;
+    const double t_115 = t_112 * beta;
+    const double t_116 = t_110 + t_115;
+    const double t_117 = t_101 * prey_2;
+    const double t_118 = t_101 * alpha;
+    const double d_prey_3 = t_116 + t_118;
+    const double t_120 = t_94 + t_104;  /* golden_functions.py:112 */
+    const double t_121 = t_95 + t_109;
+    const double t_122 = t_96 + t_114;
+    const double t_123 = t_97 + t_117;
+    double *const t_119 = room(f, 32, sizeof(double) * (2));
+    if (!t_119) goto punt;
+    {  /* golden_functions.py:111 */
+        (t_119 + (0) * (1))[0] = d_prey_3;
+        (t_119 + (1) * (1))[0] = d_predator_3;
+    }
+    double *const t_125 = room(f, 34, sizeof(double) * (2));
+    if (!t_125) goto punt;
+    double *const d_k1 = room(f, 36, sizeof(double) * (2));
+    if (!d_k1) goto punt;
+    {
+#pragma omp simd
+        for (int64_t i = 0; i < 2; i++) {
+            const double e0_v = t_119[i];
+            const double e1_v = t_99[i];
+            const double e2_v = t_51[i];
+            const double t_124_v = e0_v + 0.0;  /* golden_functions.py:111 */
+            const double t_125_v = e1_v + t_124_v;  /* golden_functions.py:118 */
+            t_125[i] = t_125_v;
+            const double t_126_v = t_124_v * t_9;
+            const double d_k1_v = e2_v + t_126_v;
+            d_k1[i] = d_k1_v;
+        }
+    }
     kept->alpha = alpha;
     kept->beta = beta;
     kept->delta = delta;
@@ -443,24 +447,13 @@ static __attribute__((noinline)) int JOIN(run, part_0)(
     kept->predator = predator;
     kept->t_2 = t_2;
     kept->t_5 = t_5;
-    kept->t_9 = t_9;
-    kept->t_99 = t_99;
-    kept->prey_2 = prey_2;
-    kept->predator_2 = predator_2;
-    kept->t_13 = t_13;
-    kept->t_16 = t_16;
-    kept->t_51 = t_51;
     kept->t_49 = t_49;
-    kept->t_93 = t_93;
-    kept->t_94 = t_94;
-    kept->t_95 = t_95;
-    kept->t_96 = t_96;
-    kept->t_97 = t_97;
-    kept->t_100 = t_100;
-    kept->t_101 = t_101;
-    kept->t_103 = t_103;
-    kept->t_104 = t_104;
-    kept->t_105 = t_105;
+    kept->t_120 = t_120;
+    kept->t_121 = t_121;
+    kept->t_122 = t_122;
+    kept->t_123 = t_123;
+    kept->t_125 = t_125;
+    kept->d_k1 = d_k1;
     return 0;
 punt:
 fail:
@@ -486,108 +479,55 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     const double predator = kept->predator;
     const double t_2 = kept->t_2;
     const double t_5 = kept->t_5;
-    const double t_9 = kept->t_9;
-    double *const t_99 = kept->t_99;
-    const double prey_2 = kept->prey_2;
-    const double predator_2 = kept->predator_2;
-    const double t_13 = kept->t_13;
-    const double t_16 = kept->t_16;
-    double *const t_51 = kept->t_51;
     const double t_49 = kept->t_49;
-    const double t_93 = kept->t_93;
-    const double t_94 = kept->t_94;
-    const double t_95 = kept->t_95;
-    const double t_96 = kept->t_96;
-    double *const t_97 = kept->t_97;
-    const double t_100 = kept->t_100;
-    const double t_101 = kept->t_101;
-    const double t_103 = kept->t_103;
-    const double t_104 = kept->t_104;
-    const double t_105 = kept->t_105;
-    const double t_106 = t_101 * t_16;
-    const double t_107 = t_104 + t_106;
-    const double t_108 = t_105 * prey_2;
-    const double t_109 = t_105 * delta;
-    const double t_110 = -t_100;
-    const double t_111 = t_110 * predator_2;
-    const double t_112 = t_110 * t_13;
-    const double d_predator_3 = t_107 + t_112;
-    const double t_113 = t_111 * prey_2;
-    const double t_114 = t_111 * beta;
-    const double t_115 = t_109 + t_114;
-    const double t_116 = t_100 * prey_2;
-    const double t_117 = t_100 * alpha;
-    const double d_prey_3 = t_115 + t_117;
-    const double t_118 = t_93 + t_103;  /* golden_functions.py:112 */
-    const double t_119 = t_94 + t_108;
-    const double t_120 = t_95 + t_113;
-    const double t_121 = t_96 + t_116;
-    {  /* golden_functions.py:111 */
-        if (1 < 0 || 1 >= 2) goto punt;
-        double *const at_5 = t_99 + 1 * (1);
-        at_5[0] += d_predator_3;
-    }
-    {
-        if (0 < 0 || 0 >= 2) goto punt;
-        double *const at_6 = t_99 + 0 * (1);
-        at_6[0] += d_prey_3;
-    }
-    double *const t_122 = room(f, 31, sizeof(double) * (2));
-    if (!t_122) goto punt;
-    double *const d_k1 = room(f, 33, sizeof(double) * (2));
-    if (!d_k1) goto punt;
-    {
-#pragma omp simd
-        for (int64_t i = 0; i < 2; i++) {
-            const double e0_v = t_97[i];
-            const double e1_v = t_99[i];
-            const double e2_v = t_51[i];
-            const double t_122_v = e0_v + e1_v;  /* golden_functions.py:118 */
-            t_122[i] = t_122_v;
-            const double t_123_v = e1_v * t_9;
-            const double d_k1_v = e2_v + t_123_v;
-            d_k1[i] = d_k1_v;
-        }
-    }
+    const double t_120 = kept->t_120;
+    const double t_121 = kept->t_121;
+    const double t_122 = kept->t_122;
+    const double t_123 = kept->t_123;
+    double *const t_125 = kept->t_125;
+    double *const d_k1 = kept->d_k1;
     if (0 < 0 || 0 >= 2) goto punt;
-    const double t_124 = *(d_k1 + 0 * (1));  /* golden_functions.py:112 */
+    const double t_127 = *(d_k1 + 0 * (1));  /* golden_functions.py:112 */
     if (1 < 0 || 1 >= 2) goto punt;
-    const double t_125 = *(d_k1 + 1 * (1));
-    const double t_126 = -t_125;
-    const double t_127 = t_126 * predator;
-    const double t_128 = t_126 * gamma;
-    const double t_129 = t_125 * predator;
-    const double t_130 = t_125 * t_5;
-    const double t_131 = t_128 + t_130;
-    const double t_132 = t_129 * prey;
-    const double t_133 = t_129 * delta;
-    const double t_134 = -t_124;
-    const double t_135 = t_134 * predator;
-    const double t_136 = t_134 * t_2;
-    const double d_predator_4 = t_131 + t_136;
-    const double t_137 = t_135 * prey;
-    const double t_138 = t_135 * beta;
-    const double t_139 = t_133 + t_138;
-    const double t_140 = t_124 * prey;
-    const double t_141 = t_124 * alpha;
-    const double d_prey_4 = t_139 + t_141;
-    const double d_gamma = t_118 + t_127;  /* golden_functions.py:112 */
-    const double d_delta = t_119 + t_132;
-    const double d_beta = t_120 + t_137;
-    const double d_alpha = t_121 + t_140;
+    const double t_128 = *(d_k1 + 1 * (1));
+    const double t_129 = -t_128;
+    const double t_130 = t_129 * predator;
+    const double t_131 = t_129 * gamma;
+    const double t_132 = t_128 * predator;
+    const double t_133 = t_128 * t_5;
+    const double t_134 = t_131 + t_133;
+    const double t_135 = t_132 * prey;
+    const double t_136 = t_132 * delta;
+    const double t_137 = -t_127;
+    const double t_138 = t_137 * predator;
+    const double t_139 = t_137 * t_2;
+    const double d_predator_4 = t_134 + t_139;
+    const double t_140 = t_138 * prey;
+    const double t_141 = t_138 * beta;
+    const double t_142 = t_136 + t_141;
+    const double t_143 = t_127 * prey;
+    const double t_144 = t_127 * alpha;
+    const double d_prey_4 = t_142 + t_144;
+    const double d_gamma = t_120 + t_130;  /* golden_functions.py:112 */
+    const double d_delta = t_121 + t_135;
+    const double d_beta = t_122 + t_140;
+    const double d_alpha = t_123 + t_143;
+    double *const t_145 = room(f, 37, sizeof(double) * (2));
+    if (!t_145) goto punt;
     {  /* golden_functions.py:111 */
-        if (1 < 0 || 1 >= 2) goto punt;
-        double *const at_7 = t_122 + 1 * (1);
-        at_7[0] += d_predator_4;
+        (t_145 + (0) * (1))[0] = d_prey_4;
+        (t_145 + (1) * (1))[0] = d_predator_4;
     }
     double *const d_state = new_array(st, f, 4, D, 1, (int64_t[]){2}, 0);
     if (!d_state) goto punt;
-    for (int64_t i0 = 0; i0 < 2; i0++)
-        d_state[i0 * (1)] = t_122[i0 * (1)];
     {
-        if (0 < 0 || 0 >= 2) goto punt;
-        double *const at_8 = d_state + 0 * (1);
-        at_8[0] += d_prey_4;
+#pragma omp simd
+        for (int64_t i = 0; i < 2; i++) {
+            const double e0_v = t_125[i];
+            const double e1_v = t_145[i];
+            const double d_state_v = e0_v + e1_v;  /* golden_functions.py:111 */
+            d_state[i] = d_state_v;
+        }
     }
     hold(f, 5, PyTuple_New(2));
     if (!f->o[5]) goto fail;

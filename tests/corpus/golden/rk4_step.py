@@ -13,20 +13,19 @@ def lotka_volterra(state, alpha, beta, delta, gamma):
 
 
 def lotka_volterra_vjp(
-    alpha, beta, delta, gamma, prey, predator, product, product_2, d_out, d_state
+    alpha, beta, delta, gamma, prey, predator, product, product_2, d_out
 ):
-    """VJP of `lotka_volterra`, added to the cotangents so far."""
+    """VJP of `lotka_volterra`."""
     # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
     d_out_0, d_out_1 = d_out[0], d_out[1]
-    d_gamma, d_out_0_predator = -d_out_1 * predator, -d_out_0 * predator
-    d_out_1_predator, d_alpha = d_out_1 * predator, d_out_0 * prey
-    d_delta, d_beta = d_out_1_predator * prey, d_out_0_predator * prey
+    d_out_1_predator = d_out_1 * predator
+    d_out_0_predator = -d_out_0 * predator
+    d_beta, d_alpha = d_out_0_predator * prey, d_out_0 * prey
     d_prey = d_out_1_predator * delta + d_out_0_predator * beta + d_out_0 * alpha
+    d_predator = d_out_1 * product_2 - d_out_1 * gamma - d_out_0 * product
     # golden_functions.py:111: prey, predator = state
-    d_state_2 = np.array(d_state)
-    d_state_2[1] += d_out_1 * product_2 - d_out_1 * gamma - d_out_0 * product
-    d_state_2[0] += d_prey
-    return d_gamma, d_delta, d_beta, d_alpha, d_state_2
+    d_state = np.array([d_prey, d_predator])
+    return -d_out_1 * predator, d_out_1_predator * prey, d_beta, d_alpha, d_state
 
 
 def rk4_step_value_and_grad(state, rates, dt, target):
@@ -78,13 +77,12 @@ def rk4_step_value_and_grad(state, rates, dt, target):
         d_end_total = d_end_minus_target * scaled_dt
         twice_d_end_total = d_end_total * 2.0
         # golden_functions.py:120: k4 = lotka_volterra(state + dt * k3, *rates)
-        zeros = np.zeros(state.shape)
         (
             d_rates_3_part,
             d_rates_2_part,
             d_rates_1_part,
             d_rates_0_part,
-            d_total,
+            d_state_part,
         ) = lotka_volterra_vjp(
             rates_0,
             rates_1,
@@ -95,17 +93,16 @@ def rk4_step_value_and_grad(state, rates, dt, target):
             product_7,
             product_8,
             d_end_total,
-            zeros,
         )
+        d_total = d_state_part + 0.0  # golden_functions.py:111: prey, predator = state
         d_k3 = twice_d_end_total + d_total * dt
         # golden_functions.py:119: k3 = lotka_volterra(state + 0.5 * dt * k2, *rates)
-        zeros_2 = np.zeros(state.shape)
         (
             d_rates_3_part_2,
             d_rates_2_part_2,
             d_rates_1_part_2,
             d_rates_0_part_2,
-            d_total_2,
+            d_state_part_2,
         ) = lotka_volterra_vjp(
             rates_0,
             rates_1,
@@ -116,17 +113,16 @@ def rk4_step_value_and_grad(state, rates, dt, target):
             product_5,
             product_6,
             d_k3,
-            zeros_2,
         )
+        d_total_2 = d_state_part_2 + 0.0
         d_k2 = twice_d_end_total + d_total_2 * half_dt
         # golden_functions.py:118: k2 = lotka_volterra(state + 0.5 * dt * k1, *rates)
-        zeros_3 = np.zeros(state.shape)
         (
             d_rates_3_part_3,
             d_rates_2_part_3,
             d_rates_1_part_3,
             d_rates_0_part_3,
-            d_total_3,
+            d_state_part_3,
         ) = lotka_volterra_vjp(
             rates_0,
             rates_1,
@@ -137,9 +133,8 @@ def rk4_step_value_and_grad(state, rates, dt, target):
             product_3,
             product_4,
             d_k2,
-            zeros_3,
         )
-        total = d_end_minus_target + d_total + d_total_2 + d_total_3
+        d_total_3 = d_state_part_3 + 0.0
         d_k1 = d_end_total + d_total_3 * half_dt
         # golden_functions.py:117: k1 = lotka_volterra(state, *rates)
         (
@@ -147,26 +142,22 @@ def rk4_step_value_and_grad(state, rates, dt, target):
             d_rates_2_part_4,
             d_rates_1_part_4,
             d_rates_0_part_4,
-            d_state,
+            d_state_part_4,
         ) = lotka_volterra_vjp(
-            rates_0,
-            rates_1,
-            rates_2,
-            rates_3,
-            prey,
-            predator,
-            product,
-            product_2,
-            d_k1,
-            total,
+            rates_0, rates_1, rates_2, rates_3, prey, predator, product, product_2, d_k1
         )
         # golden_functions.py:112: return np.stack([alpha * prey - beta * prey * ...
-        d_rates_3_part_5 = d_rates_3_part + d_rates_3_part_2 + d_rates_3_part_3
-        d_rates_3 = d_rates_3_part_5 + d_rates_3_part_4
-        d_rates_2_part_5 = d_rates_2_part + d_rates_2_part_2 + d_rates_2_part_3
-        d_rates_2 = d_rates_2_part_5 + d_rates_2_part_4
-        d_rates_1_part_5 = d_rates_1_part + d_rates_1_part_2 + d_rates_1_part_3
-        d_rates_1 = d_rates_1_part_5 + d_rates_1_part_4
-        d_rates_0_part_5 = d_rates_0_part + d_rates_0_part_2 + d_rates_0_part_3
-        d_rates_0 = d_rates_0_part_5 + d_rates_0_part_4
+        d_rates_3 = (
+            d_rates_3_part + d_rates_3_part_2 + d_rates_3_part_3 + d_rates_3_part_4
+        )
+        d_rates_2 = (
+            d_rates_2_part + d_rates_2_part_2 + d_rates_2_part_3 + d_rates_2_part_4
+        )
+        d_rates_1 = (
+            d_rates_1_part + d_rates_1_part_2 + d_rates_1_part_3 + d_rates_1_part_4
+        )
+        d_rates_0 = (
+            d_rates_0_part + d_rates_0_part_2 + d_rates_0_part_3 + d_rates_0_part_4
+        )
+        d_state = d_end_minus_target + d_total + d_total_2 + d_total_3 + d_state_part_4
     return out, (d_state, (d_rates_0, d_rates_1, d_rates_2, d_rates_3))

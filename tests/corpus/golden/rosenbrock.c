@@ -1,35 +1,25 @@
 #define ARGUMENTS 1
-#define SLOTS 14
+#define SLOTS 15
 #define OBJECTS 4
 #define STACKS 0
 
-static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
+typedef struct {
+    int64_t x_step0;
+    double *t_2, *t, *t_12, *t_16, *t_10_s;
+} JOIN(run, loop_of);
+static __attribute__((noinline)) void JOIN(run, loop)(const void *all, int64_t k, int64_t from, int64_t to)
 {
-    int64_t work = 0;
-    if (!is_array(st, a[0], D, 1)) goto punt;
-    double *const x = (double *)ARRAY(a[0])->data;
-    const int64_t x_n0 = ARRAY(a[0])->dims[0];
-    const int64_t x_step0 = ARRAY(a[0])->strides[0] / (int64_t)sizeof(double);
-    int64_t first, length;
-    cut((int64_t)x_n0, 1, 1, 0, 0, 1, &first, &length);
-    double *const t = (double *)(x + first * (x_step0));  /* golden_functions.py:27 */
-    int64_t first_2, length_2;
-    cut((int64_t)x_n0, 0, 0, 1, -1, 1, &first_2, &length_2);
-    double *const t_2 = (double *)(x + first_2 * (x_step0));
-    if (length != length_2) goto punt;
-    double *const t_12 = room(f, 8, sizeof(double) * (length));
-    if (!t_12) goto punt;
-    double *const t_16 = room(f, 12, sizeof(double) * (length));
-    if (!t_16) goto punt;
+    const JOIN(run, loop_of) *const of = all;
+    const int64_t x_step0 = of->x_step0;
+    double *const t_2 = of->t_2, *const t = of->t, *const t_12 = of->t_12, *const t_16 = of->t_16;
     sums_d t_10_s; t_10_s.n = 0;
-    WORK(length * 14);
     if (x_step0 == 1) {
         const double *e0_r = t_2;
         const double *e1_r = t;
         double *t_12_r = t_12;
         double *t_16_r = t_16;
-        for (int64_t b = 0; b < length; b += 512) {
-            const int64_t end = b + 512 < length ? b + 512 : length;
+        for (int64_t b = from; b < to; b += 512) {
+            const int64_t end = b + 512 < to ? b + 512 : to;
             double t_10_b = 0;
 #pragma omp simd reduction(+:t_10_b)
             for (int64_t i = b; i < end; i++) {
@@ -59,8 +49,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         const double *e1_r = t;
         double *t_12_r = t_12;
         double *t_16_r = t_16;
-        for (int64_t b = 0; b < length; b += 512) {
-            const int64_t end = b + 512 < length ? b + 512 : length;
+        for (int64_t b = from; b < to; b += 512) {
+            const int64_t end = b + 512 < to ? b + 512 : to;
             double t_10_b = 0;
 #pragma omp simd reduction(+:t_10_b)
             for (int64_t i = b; i < end; i++) {
@@ -86,7 +76,35 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             add_d(&t_10_s, t_10_b);
         }
     }
-    const double t_10 = total_d(&t_10_s);
+    of->t_10_s[k] = total_d(&t_10_s);
+}
+
+static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
+{
+    int64_t work = 0;
+    if (!is_array(st, a[0], D, 1)) goto punt;
+    double *const x = (double *)ARRAY(a[0])->data;
+    const int64_t x_n0 = ARRAY(a[0])->dims[0];
+    const int64_t x_step0 = ARRAY(a[0])->strides[0] / (int64_t)sizeof(double);
+    int64_t first, length;
+    cut((int64_t)x_n0, 1, 1, 0, 0, 1, &first, &length);
+    double *const t = (double *)(x + first * (x_step0));  /* golden_functions.py:27 */
+    int64_t first_2, length_2;
+    cut((int64_t)x_n0, 0, 0, 1, -1, 1, &first_2, &length_2);
+    double *const t_2 = (double *)(x + first_2 * (x_step0));
+    if (length != length_2) goto punt;
+    double *const t_12 = room(f, 8, sizeof(double) * (length));
+    if (!t_12) goto punt;
+    double *const t_16 = room(f, 12, sizeof(double) * (length));
+    if (!t_16) goto punt;
+    const int64_t loop_n = length, loop_chunk = 16384;
+    const int64_t loop_chunks = (loop_n + loop_chunk - 1) / loop_chunk;
+    double *const t_10_s = room(f, 14, sizeof(double) * (loop_chunks));
+    if (!t_10_s) goto punt;
+    WORK(length * 14);
+    JOIN(run, loop_of) loop = {x_step0, t_2, t, t_12, t_16, t_10_s};
+    share(st, JOIN(run, loop), &loop, loop_n, loop_chunk);
+    const double t_10 = summed_d(t_10_s, loop_chunks, loop_n % loop_chunk != 0);
     double *const t_17 = room(f, 13, sizeof(double) * (x_n0));
     if (!t_17) goto punt;
     memset(t_17, 0, sizeof(double) * (x_n0));
@@ -95,6 +113,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         cut((int64_t)x_n0, 0, 0, 1, -1, 1, &first_3, &length_3);
         double *const at = t_17 + first_3 * (1);
         if (length != length_3) goto punt;
+        #pragma omp simd
         for (int64_t i0 = 0; i0 < length_3; i0++)
             at[i0 * (1)] = t_16[i0 * (1)];
     }
@@ -107,6 +126,7 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
         cut((int64_t)x_n0, 1, 1, 0, 0, 1, &first_4, &length_4);
         double *const at_2 = d_x + first_4 * (1);
         if (length != length_4) goto punt;
+        #pragma omp simd
         for (int64_t i0 = 0; i0 < length_4; i0++)
             at_2[i0 * (1)] += t_12[i0 * (1)];
     }

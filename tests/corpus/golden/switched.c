@@ -1,7 +1,33 @@
 #define ARGUMENTS 2
-#define SLOTS 30
+#define SLOTS 31
 #define OBJECTS 3
 #define STACKS 5
+
+typedef struct {
+    double *t_2, *d_h, *t_14_s;
+} JOIN(run, loop_of);
+static __attribute__((noinline)) void JOIN(run, loop)(const void *all, int64_t k, int64_t from, int64_t to)
+{
+    const JOIN(run, loop_of) *const of = all;
+    double *const t_2 = of->t_2, *const d_h = of->d_h;
+    sums_d t_14_s; t_14_s.n = 0;
+    {
+        for (int64_t b = from; b < to; b += 512) {
+            const int64_t end = b + 512 < to ? b + 512 : to;
+            double t_14_b = 0;
+#pragma omp simd reduction(+:t_14_b)
+            for (int64_t i = b; i < end; i++) {
+                const double e0_v = t_2[i];
+                const double t_13_v = e0_v * e0_v;  /* golden_functions.py:336 */
+                t_14_b += t_13_v;
+                const double d_h_v = 2.0 * e0_v;
+                d_h[i] = d_h_v;
+            }
+            add_d(&t_14_s, t_14_b);
+        }
+    }
+    of->t_14_s[k] = total_d(&t_14_s);
+}
 
 static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
 {
@@ -29,8 +55,8 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
             if (!row_2) goto punt;
             memcpy(row_2, t_2, sizeof(double) * (x_n0));
         }
-        sums_d t_3_s; t_3_s.n = 0;
         WORK(x_n0);
+        sums_d t_3_s; t_3_s.n = 0;
         {
             for (int64_t b = 0; b < x_n0; b += 512) {
                 const int64_t end = b + 512 < x_n0 ? b + 512 : x_n0;
@@ -152,24 +178,14 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     }
     double *const d_h = room(f, 12, sizeof(double) * (x_n0));
     if (!d_h) goto punt;
-    sums_d t_14_s; t_14_s.n = 0;
+    const int64_t loop_n = x_n0, loop_chunk = 65536;
+    const int64_t loop_chunks = (loop_n + loop_chunk - 1) / loop_chunk;
+    double *const t_14_s = room(f, 30, sizeof(double) * (loop_chunks));
+    if (!t_14_s) goto punt;
     WORK(x_n0 * 3);
-    {
-        for (int64_t b = 0; b < x_n0; b += 512) {
-            const int64_t end = b + 512 < x_n0 ? b + 512 : x_n0;
-            double t_14_b = 0;
-#pragma omp simd reduction(+:t_14_b)
-            for (int64_t i = b; i < end; i++) {
-                const double e0_v = t_2[i];
-                const double t_13_v = e0_v * e0_v;  /* golden_functions.py:336 */
-                t_14_b += t_13_v;
-                const double d_h_v = 2.0 * e0_v;
-                d_h[i] = d_h_v;
-            }
-            add_d(&t_14_s, t_14_b);
-        }
-    }
-    const double t_14 = total_d(&t_14_s);
+    JOIN(run, loop_of) loop = {t_2, d_h, t_14_s};
+    share(st, JOIN(run, loop), &loop, loop_n, loop_chunk);
+    const double t_14 = summed_d(t_14_s, loop_chunks, loop_n % loop_chunk != 0);
     double *t_16 = room(f, 13, sizeof(double) * (x_n0)), *t_16_next = room(f, 14, sizeof(double) * (x_n0));
     if (!t_16 || !t_16_next) goto punt;
     memcpy(t_16, d_h, sizeof(double) * (x_n0));

@@ -253,12 +253,185 @@ def kepler_grad(orbit, times, seen):
     return loss, (d_a, d_e, -np.sum(d_M * M) / period)
 
 
+def charges(pos, charge):
+    """The squared forces between charges, pair by pair."""
+    force = np.zeros_like(pos)
+    for i in range(len(pos)):
+        for j in range(len(pos)):
+            if i != j:
+                offset = pos[i] - pos[j]
+                force[i] += charge[i] * charge[j] * offset / (offset @ offset + 0.1)
+    return np.sum(force**2)
+
+
+def charges_grad(pos, charge):
+    force = np.zeros_like(pos)
+    for i in range(len(pos)):
+        for j in range(len(pos)):
+            if i != j:
+                offset = pos[i] - pos[j]
+                force[i] += charge[i] * charge[j] * offset / (offset @ offset + 0.1)
+    d_force = 2.0 * force
+    d_pos = np.zeros_like(pos)
+    for i in range(len(pos)):
+        for j in range(len(pos)):
+            if i != j:
+                offset = pos[i] - pos[j]
+                square = offset @ offset + 0.1
+                d_ratio = charge[i] * charge[j] * d_force[i]
+                d_offset = (d_ratio - 2.0 * (d_ratio @ offset) / square * offset) / square
+                d_pos[i] += d_offset
+                d_pos[j] -= d_offset
+    return np.sum(force**2), d_pos
+
+
+def rodrigues(rvec):
+    angle = np.sqrt(np.sum(rvec**2))
+    k = rvec / angle
+    K = np.array([[0, -k[2], k[1]], [k[2], 0, -k[0]], [-k[1], k[0], 0]])
+    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * (K @ K)
+
+
+def pose_fit(pose, points, pixels, focal):
+    """The distance of projected points from where a camera saw them."""
+    R = rodrigues(pose[:3])
+    cam = points @ R.T + pose[3:]
+    proj = focal * cam[:, :2] / cam[:, 2:]
+    return np.sum((proj - pixels) ** 2)
+
+
+def pose_fit_grad(pose, points, pixels, focal):
+    rvec = pose[:3]
+    angle = np.sqrt(np.sum(rvec**2))
+    k = rvec / angle
+    K = np.array([[0, -k[2], k[1]], [k[2], 0, -k[0]], [-k[1], k[0], 0]])
+    R = np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * (K @ K)
+    cam = points @ R.T + pose[3:]
+    z = cam[:, 2:]
+    error = focal * cam[:, :2] / z - pixels
+    loss = np.sum(error**2)
+    d_proj = 2 * error
+    d_xy = focal * d_proj / z
+    d_z = -np.sum(d_xy * cam[:, :2], axis=1) / z[:, 0]
+    d_cam = np.column_stack([d_xy, d_z])
+    d_R = d_cam.T @ points
+    d_angle = np.sum(d_R * (np.cos(angle) * K + np.sin(angle) * (K @ K)))
+    d_K = np.sin(angle) * d_R + (1 - np.cos(angle)) * (d_R @ K.T + K.T @ d_R)
+    d_k = np.array([d_K[2, 1] - d_K[1, 2], d_K[0, 2] - d_K[2, 0], d_K[1, 0] - d_K[0, 1]])
+    d_angle = d_angle - np.sum(d_k * k) / angle
+    d_rvec = d_k / angle + d_angle * rvec / angle
+    return loss, np.concatenate([d_rvec, np.sum(d_cam, axis=0)])
+
+
+def truss(areas, nodes, bars, loads, free):
+    """The compliance of a plane truss of elastic bars."""
+    K = np.zeros((2 * len(nodes), 2 * len(nodes)))
+    for k in range(len(bars)):
+        i, j = bars[k]
+        d = nodes[j] - nodes[i]
+        length = np.sqrt(d @ d)
+        c = d / length
+        b = np.concatenate([-c, c])
+        dofs = np.array([2 * i, 2 * i + 1, 2 * j, 2 * j + 1])
+        K[np.ix_(dofs, dofs)] += areas[k] / length * np.outer(b, b)
+    u = np.linalg.solve(K[np.ix_(free, free)], loads)
+    return loads @ u
+
+
+def truss_grad(areas, nodes, bars, loads, free):
+    K = np.zeros((2 * len(nodes), 2 * len(nodes)))
+    parts = []
+    for k in range(len(bars)):
+        i, j = bars[k]
+        d = nodes[j] - nodes[i]
+        length = np.sqrt(d @ d)
+        c = d / length
+        b = np.concatenate([-c, c])
+        dofs = np.array([2 * i, 2 * i + 1, 2 * j, 2 * j + 1])
+        K[np.ix_(dofs, dofs)] += areas[k] / length * np.outer(b, b)
+        parts.append((dofs, b, length))
+    u = np.linalg.solve(K[np.ix_(free, free)], loads)
+    all_u = np.zeros(2 * len(nodes))
+    all_u[free] = u
+    d_areas = np.zeros_like(areas)
+    for k in range(len(bars)):
+        dofs, b, length = parts[k]
+        d_areas[k] = -((b @ all_u[dofs]) ** 2) / length
+    return loads @ u, d_areas
+
+
+def gravity(pos, vel, mass):
+    """Total energy of bodies, over pairs."""
+    energy = 0.5 * np.sum(mass * np.sum(vel**2, axis=1))
+    for i in range(len(mass)):
+        for j in range(i + 1, len(mass)):
+            r = pos[i] - pos[j]
+            energy = energy - mass[i] * mass[j] / np.sqrt(np.sum(r**2) + 1e-4)
+    return energy
+
+
+def gravity_grad(pos, vel, mass):
+    energy = 0.5 * np.sum(mass * np.sum(vel**2, axis=1))
+    d_pos = np.zeros_like(pos)
+    for i in range(len(mass)):
+        for j in range(i + 1, len(mass)):
+            r = pos[i] - pos[j]
+            dist = np.sqrt(np.sum(r**2) + 1e-4)
+            energy -= mass[i] * mass[j] / dist
+            d_r = mass[i] * mass[j] / dist**3 * r
+            d_pos[i] += d_r
+            d_pos[j] -= d_r
+    return energy, (d_pos, mass[:, None] * vel)
+
+
+def fitzhugh(params, v0, w0, data, dt):
+    """A neuron's voltage by Euler steps, against what was measured."""
+    a, b, tau, I = params
+    v, w = v0, w0
+    loss = 0.0
+    for y in data:
+        dv = v - v**3 / 3 - w + I
+        dw = (v + a - b * w) / tau
+        v = v + dt * dv
+        w = w + dt * dw
+        loss = loss + (v - y) ** 2
+    return loss / len(data)
+
+
+def fitzhugh_grad(params, v0, w0, data, dt):
+    a, b, tau, I = params
+    v, w = v0, w0
+    loss = 0.0
+    steps = []
+    for y in data:
+        dv = v - v**3 / 3 - w + I
+        dw = (v + a - b * w) / tau
+        steps.append((v, w, dw))
+        v = v + dt * dv
+        w = w + dt * dw
+        loss += (v - y) ** 2
+        steps[-1] += (v,)
+    d_a = d_b = d_tau = d_I = 0.0
+    d_v = d_w = 0.0
+    for (v, w, dw, v_next), y in zip(reversed(steps), reversed(data)):
+        d_v += 2.0 * (v_next - y) / len(data)
+        d_dv, d_dw = dt * d_v, dt * d_w / tau
+        d_a += d_dw
+        d_b -= d_dw * w
+        d_tau -= d_dw * dw
+        d_I += d_dv
+        d_v, d_w = d_v + d_dv * (1.0 - v**2) + d_dw, d_w - d_dv - d_dw * b
+    return loss / len(data), np.array([d_a, d_b, d_tau, d_I])
+
+
 def cases() -> list[Case]:
     """The functions of this file with arguments; the same numbers in each process."""
     rng = np.random.default_rng(4)
     n, f = rng.normal, np.float64
     orbit = (f(1.2), f(0.3), f(2.1))
     observed = 0.1 + 0.05 * rng.random(20)
+    nodes = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.2]])
+    bars = np.array([[0, 1], [0, 2], [1, 3], [2, 3], [1, 2], [0, 3]])
     return [
         Case(nbody, nbody_grad, (n(size=(5, 3)), n(size=(5, 3)), rng.random(5), 0.05, 8, n(size=(5, 3))), (0, 1, 2)),
         Case(sir_fit, sir_fit_grad, ((f(0.6), f(0.2)), np.array([0.9, 0.1, 0.0]), 0.2, observed), (0, 1)),
@@ -266,4 +439,13 @@ def cases() -> list[Case]:
         Case(wave, wave_grad, (1.0 + 0.1 * n(size=16), n(size=16), 0.3, n(size=12)), (0, 1)),
         Case(robot_arm, robot_arm_grad, (n(size=6), rng.random(6), np.array([1.0, 0.5])), (0, 1)),
         Case(kepler, kepler_grad, (orbit, np.linspace(0.0, 3.0, 30), n(size=(2, 30)))),
+        Case(charges, charges_grad, (n(size=(5, 2)), n(size=5))),
+        Case(pose_fit, pose_fit_grad, (0.1 * n(size=6) + [0, 0, 0, 0, 0, 5.0], n(size=(9, 3)), n(size=(9, 2)), 500.0)),
+        Case(truss, truss_grad, (np.ones(6), nodes, bars, n(size=4), np.array([3, 5, 6, 7]))),
+        Case(gravity, gravity_grad, (n(size=(5, 3)), n(size=(5, 3)), 1.0 + rng.uniform(size=5)), (0, 1)),
+        Case(
+            fitzhugh,
+            fitzhugh_grad,
+            (np.array([0.7, 0.8, 12.5, 0.5]), np.float64(-1.0), np.float64(1.0), n(size=15), 0.1),
+        ),
     ]

@@ -197,6 +197,92 @@ def black_scholes_portfolio_grad(market, positions, strikes, maturities, paid):
     return loss, (d_spot, d_vol, d_rate)
 
 
+def garch(params, r):
+    """Returns whose variance follows those of before."""
+    omega, alpha, beta = params
+    sigma2 = np.var(r)
+    ll = 0.0
+    for t in range(1, len(r)):
+        sigma2 = omega + alpha * r[t - 1] ** 2 + beta * sigma2
+        ll -= 0.5 * (np.log(2 * np.pi) + np.log(sigma2) + r[t] ** 2 / sigma2)
+    return -ll
+
+
+def garch_grad(params, r):
+    omega, alpha, beta = params
+    sigma2 = np.var(r)
+    ll = 0.0
+    sigmas = [sigma2]
+    for t in range(1, len(r)):
+        sigma2 = omega + alpha * r[t - 1] ** 2 + beta * sigma2
+        ll -= 0.5 * (np.log(2 * np.pi) + np.log(sigma2) + r[t] ** 2 / sigma2)
+        sigmas.append(sigma2)
+    d_omega = d_alpha = d_beta = d_sigma2 = 0.0
+    for t in range(len(r) - 1, 0, -1):
+        d_sigma2 += 0.5 / sigmas[t] - 0.5 * (r[t] / sigmas[t]) ** 2
+        d_omega += d_sigma2
+        d_alpha += d_sigma2 * r[t - 1] ** 2
+        d_beta += d_sigma2 * sigmas[t - 1]
+        d_sigma2 *= beta
+    return -ll, np.array([d_omega, d_alpha, d_beta])
+
+
+def ekf(log_q, log_r, x0, ranges, dt):
+    """Tracks a moving target from its distance, by an extended Kalman filter."""
+    q, r = np.exp(log_q), np.exp(log_r)
+    F = np.array([[1.0, dt], [0.0, 1.0]])
+    x, P = x0, np.eye(2)
+    nll = 0.0
+    for z in ranges:
+        x = F @ x
+        P = F @ P @ F.T + q * np.eye(2)
+        dist = np.sqrt(x[0] ** 2 + 1.0)
+        H = np.array([x[0] / dist, 0.0])
+        S = H @ P @ H + r
+        e = z - dist
+        K = P @ H / S
+        x = x + K * e
+        P = P - np.outer(K, H @ P)
+        nll = nll + 0.5 * (np.log(2 * np.pi * S) + e**2 / S)
+    return nll
+
+
+def ekf_grad(log_q, log_r, x0, ranges, dt):
+    q, r = np.exp(log_q), np.exp(log_r)
+    F = np.array([[1.0, dt], [0.0, 1.0]])
+    x, P = x0, np.eye(2)
+    nll = 0.0
+    steps = []
+    for z in ranges:
+        x = F @ x
+        P = F @ P @ F.T + q * np.eye(2)
+        dist = np.sqrt(x[0] ** 2 + 1.0)
+        H = np.array([x[0] / dist, 0.0])
+        S = H @ P @ H + r
+        e = z - dist
+        K = P @ H / S
+        steps.append((x, P, dist, H, S, e, K))
+        x = x + K * e
+        P = P - np.outer(K, H @ P)
+        nll = nll + 0.5 * (np.log(2 * np.pi * S) + e**2 / S)
+    d_q = d_r = 0.0
+    d_x, d_P = np.zeros(2), np.zeros((2, 2))
+    for x, P, dist, H, S, e, K in reversed(steps):
+        d_K = d_x * e - d_P @ (H @ P)
+        d_HP = -K @ d_P
+        d_e = d_x @ K + e / S
+        d_S = 0.5 / S - 0.5 * e**2 / S**2 - d_K @ K / S
+        d_PH = d_K / S
+        d_H = P @ d_HP + P.T @ d_PH + d_S * (P + P.T) @ H
+        d_P = d_P + np.outer(H, d_HP) + np.outer(d_PH, H) + d_S * np.outer(H, H)
+        d_r += d_S
+        d_x[0] += d_H[0] / dist**3 - d_e * x[0] / dist
+        d_q += np.trace(d_P)
+        d_P = F.T @ d_P @ F
+        d_x = F.T @ d_x
+    return nll, (d_q * q, d_r * r, d_x)
+
+
 def cases() -> list[Case]:
     """The functions of this file with arguments; the same numbers in each process."""
     rng = np.random.default_rng(3)
@@ -225,4 +311,6 @@ def cases() -> list[Case]:
             black_scholes_portfolio_grad,
             (market, np.ones(9), strikes, maturities, 10.0 + n(size=9)),
         ),
+        Case(garch, garch_grad, (np.array([0.1, 0.1, 0.8]), n(size=20))),
+        Case(ekf, ekf_grad, (f(-2.0), f(-1.0), np.array([1.0, 0.5]), 1.0 + rng.uniform(size=10), 0.1), (0, 1, 2)),
     ]

@@ -237,6 +237,185 @@ def transformer_block_grad(block, x, target):
     return loss, (d_block, d_x)
 
 
+def vae(params, x, eps):
+    """The loss of an autoencoder whose code is drawn."""
+    h = np.tanh(x @ params["We"] + params["be"])
+    mu = h @ params["Wmu"]
+    logvar = h @ params["Wlv"]
+    z = mu + np.exp(0.5 * logvar) * eps
+    hd = np.tanh(z @ params["Wd"] + params["bd"])
+    logits = hd @ params["Wo"]
+    rec = np.sum(np.logaddexp(0, logits) - x * logits)
+    kl = -0.5 * np.sum(1 + logvar - mu**2 - np.exp(logvar))
+    return (rec + kl) / x.shape[0]
+
+
+def vae_grad(params, x, eps):
+    We, be, Wmu, Wlv, Wd, bd, Wo = (params[k] for k in ("We", "be", "Wmu", "Wlv", "Wd", "bd", "Wo"))
+    h = np.tanh(x @ We + be)
+    mu, logvar = h @ Wmu, h @ Wlv
+    std = np.exp(0.5 * logvar)
+    z = mu + std * eps
+    hd = np.tanh(z @ Wd + bd)
+    logits = hd @ Wo
+    rec = np.sum(np.logaddexp(0, logits) - x * logits)
+    kl = -0.5 * np.sum(1 + logvar - mu**2 - np.exp(logvar))
+    n = x.shape[0]
+    d_logits = (1 / (1 + np.exp(-logits)) - x) / n
+    d_Wo = hd.T @ d_logits
+    d_pre = (d_logits @ Wo.T) * (1 - hd**2)
+    d_Wd, d_bd = z.T @ d_pre, d_pre.sum(axis=0)
+    d_z = d_pre @ Wd.T
+    d_mu = d_z + mu / n
+    d_logvar = 0.5 * (d_z * eps * std + (np.exp(logvar) - 1) / n)
+    d_h = (d_mu @ Wmu.T + d_logvar @ Wlv.T) * (1 - h**2)
+    return (rec + kl) / n, {
+        "We": x.T @ d_h,
+        "be": d_h.sum(axis=0),
+        "Wmu": h.T @ d_mu,
+        "Wlv": h.T @ d_logvar,
+        "Wd": d_Wd,
+        "bd": d_bd,
+        "Wo": d_Wo,
+    }
+
+
+def conv1d_net(params, x, y):
+    """The largest response of each kernel anywhere, and a logistic loss."""
+    w1, b1, w2, b2 = params
+    n, length = x.shape
+    k = w1.shape[1]
+    cols = np.stack([x[:, i : length - k + 1 + i] for i in range(k)], axis=-1)
+    hidden = np.maximum(np.einsum("nlk,ck->ncl", cols, w1) + b1[:, None], 0)
+    pooled = hidden.max(axis=2)
+    logit = pooled @ w2 + b2
+    return np.mean(np.log1p(np.exp(-y * logit)))
+
+
+def conv1d_net_grad(params, x, y):
+    w1, b1, w2, b2 = params
+    n, length = x.shape
+    k = w1.shape[1]
+    cols = np.stack([x[:, i : length - k + 1 + i] for i in range(k)], axis=-1)
+    pre = np.einsum("nlk,ck->ncl", cols, w1) + b1[:, None]
+    hidden = np.maximum(pre, 0)
+    pooled = hidden.max(axis=2)
+    logit = pooled @ w2 + b2
+    e = np.exp(-y * logit)
+    loss = np.mean(np.log1p(e))
+    d_logit = -y * e / (1 + e) / n
+    d_pooled = np.outer(d_logit, w2)
+    best = hidden == pooled[:, :, None]
+    best = best / np.sum(best, axis=2, keepdims=True)
+    d_pre = d_pooled[:, :, None] * best * (pre > 0)
+    return loss, (np.einsum("ncl,nlk->ck", d_pre, cols), d_pre.sum(axis=(0, 2)), pooled.T @ d_logit, np.sum(d_logit))
+
+
+def autoencoder(rng):
+    """The weights of `vae`."""
+    shapes = {"We": (3, 5), "be": 5, "Wmu": (5, 2), "Wlv": (5, 2), "Wd": (2, 5), "bd": 5, "Wo": (5, 3)}
+    return {name: rng.normal(size=shape) for name, shape in shapes.items()}
+
+
+def multihead(Wq, Wk, Wv, Wo, x, target):
+    """Multi-head self-attention."""
+    B, T, D = x.shape
+    H = 2
+    q = (x @ Wq).reshape(B, T, H, D // H).transpose(0, 2, 1, 3)
+    k = (x @ Wk).reshape(B, T, H, D // H).transpose(0, 2, 1, 3)
+    v = (x @ Wv).reshape(B, T, H, D // H).transpose(0, 2, 1, 3)
+    scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(D // H)
+    scores = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+    weights = scores / np.sum(scores, axis=-1, keepdims=True)
+    out = (weights @ v).transpose(0, 2, 1, 3).reshape(B, T, D) @ Wo
+    return np.mean((out - target) ** 2)
+
+
+def multihead_grad(Wq, Wk, Wv, Wo, x, target):
+    B, T, D = x.shape
+    H = 2
+
+    def split(a):
+        return a.reshape(B, T, H, D // H).transpose(0, 2, 1, 3)
+
+    def join(a):
+        return a.transpose(0, 2, 1, 3).reshape(B * T, D)
+
+    q, k, v = split(x @ Wq), split(x @ Wk), split(x @ Wv)
+    scale = 1.0 / np.sqrt(D // H)
+    scores = q @ k.transpose(0, 1, 3, 2) * scale
+    e = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+    weights = e / np.sum(e, axis=-1, keepdims=True)
+    heads = join(weights @ v)
+    error = heads @ Wo - target.reshape(B * T, D)
+    d_out = 2.0 * error / error.size
+    d_heads = split((d_out @ Wo.T).reshape(B, T, D))
+    d_weights = d_heads @ v.transpose(0, 1, 3, 2)
+    d_scores = weights * (d_weights - np.sum(d_weights * weights, axis=-1, keepdims=True)) * scale
+    flat = x.reshape(B * T, D)
+    d_Wq = flat.T @ join(d_scores @ k)
+    d_Wk = flat.T @ join(d_scores.transpose(0, 1, 3, 2) @ q)
+    d_Wv = flat.T @ join(weights.transpose(0, 1, 3, 2) @ d_heads)
+    return np.mean(error**2), (d_Wq, d_Wk, d_Wv, heads.T @ d_out)
+
+
+def contrastive(A, x1, x2, tau):
+    """InfoNCE: the matching rows are near, the others far."""
+    u, v = x1 @ A, x2 @ A
+    u = u / np.linalg.norm(u, axis=1, keepdims=True)
+    v = v / np.linalg.norm(v, axis=1, keepdims=True)
+    sim = u @ v.T / tau
+    sim = sim - sim.max(axis=1, keepdims=True)
+    log_p = sim - np.log(np.exp(sim).sum(axis=1, keepdims=True))
+    return -np.mean(np.diag(log_p))
+
+
+def contrastive_grad(A, x1, x2, tau):
+    u, v = x1 @ A, x2 @ A
+    nu, nv = np.linalg.norm(u, axis=1, keepdims=True), np.linalg.norm(v, axis=1, keepdims=True)
+    u, v = u / nu, v / nv
+    sim = u @ v.T / tau
+    sim = sim - sim.max(axis=1, keepdims=True)
+    e = np.exp(sim)
+    total = e.sum(axis=1, keepdims=True)
+    loss = -np.mean(np.diag(sim - np.log(total)))
+    d_sim = (e / total - np.eye(len(u))) / len(u) / tau
+    d_u, d_v = d_sim @ v, d_sim.T @ u
+    d_u = (d_u - u * np.sum(d_u * u, axis=1, keepdims=True)) / nu
+    d_v = (d_v - v * np.sum(d_v * v, axis=1, keepdims=True)) / nv
+    return loss, x1.T @ d_u + x2.T @ d_v
+
+
+def graph_conv(W1, W2, adjacency, X, labels, mask):
+    """Two layers of a graph convolutional network, cross entropy on the marked nodes."""
+    A = adjacency + np.eye(len(adjacency))
+    d = 1.0 / np.sqrt(A.sum(axis=1))
+    A = d[:, None] * A * d[None, :]
+    h = np.maximum(A @ X @ W1, 0)
+    z = A @ h @ W2
+    z = z - z.max(axis=1, keepdims=True)
+    logp = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
+    return -np.sum(mask[:, None] * labels * logp) / mask.sum()
+
+
+def graph_conv_grad(W1, W2, adjacency, X, labels, mask):
+    A = adjacency + np.eye(len(adjacency))
+    d = 1.0 / np.sqrt(A.sum(axis=1))
+    A = d[:, None] * A * d[None, :]
+    AX = A @ X
+    h = np.maximum(AX @ W1, 0)
+    Ah = A @ h
+    z = Ah @ W2
+    z = z - z.max(axis=1, keepdims=True)
+    e = np.exp(z)
+    total = e.sum(axis=1, keepdims=True)
+    weights = mask[:, None] * labels / mask.sum()
+    loss = -np.sum(weights * (z - np.log(total)))
+    d_z = e / total * weights.sum(axis=1, keepdims=True) - weights
+    d_h = A.T @ (d_z @ W2.T) * (h > 0)
+    return loss, (AX.T @ d_h, Ah.T @ d_z)
+
+
 def cases() -> list[Case]:
     """The functions of this file with arguments; the same numbers in each process."""
     rng = np.random.default_rng(2)
@@ -246,6 +425,8 @@ def cases() -> list[Case]:
     sizes = (6, 8, 8, 8, 3)
     layers = [(0.4 * n(size=pair), 0.1 * n(size=pair[1])) for pair in zip(sizes, sizes[1:])]
     block = Block(n(size=6), n(size=6), n(size=(6, 12)), n(size=12), n(size=(12, 6)), n(size=6))
+    edges = np.array([[abs(i - j) in (1, 3) for j in range(8)] for i in range(8)]) * 1.0
+    classes, marked = np.eye(3)[[0, 1, 2, 0, 1, 2, 0, 1]], np.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0])
     return [
         Case(gru, gru_grad, (cell, n(size=(9, 4)), n(size=6))),
         Case(lstm, lstm_grad, (params, {"h": n(size=5), "c": n(size=5)}, n(size=(7, 4)), n(size=(7, 2))), (0, 1)),
@@ -257,4 +438,27 @@ def cases() -> list[Case]:
         Case(batch_norm, batch_norm_grad, (n(size=4), n(size=4), n(size=(10, 4)), n(size=(10, 4))), (0, 1, 2)),
         Case(deep_classifier, deep_classifier_grad, (layers, n(size=(12, 6)), rng.integers(0, 3, size=12))),
         Case(transformer_block, transformer_block_grad, (block, n(size=(7, 6)), n(size=(7, 6))), (0, 1)),
+        Case(vae, vae_grad, (autoencoder(rng), (rng.random(size=(12, 3)) > 0.5) * 1.0, rng.normal(size=(12, 2)))),
+        Case(
+            conv1d_net,
+            conv1d_net_grad,
+            (
+                (rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=3), np.float64(0.1)),
+                rng.normal(size=(6, 10)),
+                np.sign(rng.normal(size=6)),
+            ),
+        ),
+        Case(
+            multihead,
+            multihead_grad,
+            (*[n(size=(4, 4)) for _ in range(4)], n(size=(2, 5, 4)), n(size=(2, 5, 4))),
+            (0, 1, 2, 3),
+        ),
+        Case(contrastive, contrastive_grad, (n(size=(4, 3)), n(size=(6, 4)), n(size=(6, 4)), 0.5)),
+        Case(
+            graph_conv,
+            graph_conv_grad,
+            (n(size=(5, 4)), n(size=(4, 3)), edges, n(size=(8, 5)), classes, marked),
+            (0, 1),
+        ),
     ]

@@ -123,6 +123,96 @@ def kmeans_grad(centres, X):
     return loss, -2.0 / len(X) * np.sum(nearest[:, :, None] * offset, axis=0)
 
 
+def kernel_ridge(log_gamma, X, y, Xv, yv):
+    """The error on other data of a fit with Gaussian kernels."""
+    gamma = np.exp(log_gamma)
+    sq = np.sum(X**2, axis=1)
+    D = sq[:, None] + sq[None, :] - 2 * X @ X.T
+    K = np.exp(-gamma * D)
+    alpha = np.linalg.solve(K + 0.1 * np.eye(len(X)), y)
+    sqv = np.sum(Xv**2, axis=1)
+    Kv = np.exp(-gamma * (sqv[:, None] + sq[None, :] - 2 * Xv @ X.T))
+    pred = Kv @ alpha
+    return np.mean((pred - yv) ** 2)
+
+
+def kernel_ridge_grad(log_gamma, X, y, Xv, yv):
+    gamma = np.exp(log_gamma)
+    sq = np.sum(X**2, axis=1)
+    D = sq[:, None] + sq[None, :] - 2 * X @ X.T
+    K = np.exp(-gamma * D)
+    A = K + 0.1 * np.eye(len(X))
+    alpha = np.linalg.solve(A, y)
+    sqv = np.sum(Xv**2, axis=1)
+    Dv = sqv[:, None] + sq[None, :] - 2 * Xv @ X.T
+    Kv = np.exp(-gamma * Dv)
+    error = Kv @ alpha - yv
+    loss = np.mean(error**2)
+    d_pred = 2 * error / len(yv)
+    d_Kv = np.outer(d_pred, alpha)
+    d_y = np.linalg.solve(A.T, Kv.T @ d_pred)
+    d_K = -np.outer(d_y, alpha)
+    d_gamma = -np.sum(d_Kv * Dv * Kv) - np.sum(d_K * D * K)
+    return loss, d_gamma * gamma
+
+
+def softmax_regression(W, b, X, labels):
+    """Cross entropy of a linear classifier."""
+    logits = X @ W + b
+    logits = logits - np.max(logits, axis=1, keepdims=True)
+    log_probs = logits - np.log(np.sum(np.exp(logits), axis=1, keepdims=True))
+    return -np.mean(log_probs[np.arange(len(labels)), labels])
+
+
+def softmax_regression_grad(W, b, X, labels):
+    logits = X @ W + b
+    logits = logits - np.max(logits, axis=1, keepdims=True)
+    e = np.exp(logits)
+    total = np.sum(e, axis=1, keepdims=True)
+    rows = np.arange(len(labels))
+    loss = -np.mean((logits - np.log(total))[rows, labels])
+    d_logits = e / total
+    d_logits[rows, labels] -= 1.0
+    d_logits /= len(labels)
+    return loss, (X.T @ d_logits, np.sum(d_logits, axis=0))
+
+
+def elo(ratings, games, results, k_home):
+    """Bradley-Terry with home advantage, log loss with a ridge."""
+    home, away = games[:, 0], games[:, 1]
+    diff = ratings[home] - ratings[away] + k_home
+    p = 1.0 / (1.0 + np.exp(-diff))
+    loss = -np.mean(results * np.log(p) + (1 - results) * np.log(1 - p))
+    return loss + 0.01 * np.sum(ratings**2)
+
+
+def elo_grad(ratings, games, results, k_home):
+    home, away = games[:, 0], games[:, 1]
+    diff = ratings[home] - ratings[away] + k_home
+    p = 1.0 / (1.0 + np.exp(-diff))
+    loss = -np.mean(results * np.log(p) + (1 - results) * np.log(1 - p)) + 0.01 * np.sum(ratings**2)
+    d_diff = (p - results) / len(results)
+    d_ratings = 0.02 * ratings
+    np.add.at(d_ratings, home, d_diff)
+    np.add.at(d_ratings, away, -d_diff)
+    return loss, (d_ratings, np.sum(d_diff))
+
+
+def huber_svm(w, b, X, y, C, delta):
+    """A support vector machine with a smoothed hinge."""
+    margin = 1.0 - y * (X @ w + b)
+    loss = np.where(margin > delta, margin - 0.5 * delta, np.where(margin > 0, 0.5 * margin**2 / delta, 0.0))
+    return 0.5 * w @ w + C * np.sum(loss)
+
+
+def huber_svm_grad(w, b, X, y, C, delta):
+    margin = 1.0 - y * (X @ w + b)
+    loss = np.where(margin > delta, margin - 0.5 * delta, np.where(margin > 0, 0.5 * margin**2 / delta, 0.0))
+    d_margin = np.where(margin > delta, C, np.where(margin > 0, C * margin / delta, 0.0))
+    d_score = -d_margin * y
+    return 0.5 * w @ w + C * np.sum(loss), (w + X.T @ d_score, np.sum(d_score))
+
+
 def cases() -> list[Case]:
     """The functions of this file with arguments; the same numbers in each process."""
     rng = np.random.default_rng(1)
@@ -130,6 +220,7 @@ def cases() -> list[Case]:
     counts, events = np.float64(rng.poisson(2.0, size=40)), np.float64(rng.random(40) < 0.7)
     model = (rng.normal(size=(7, 3)), rng.normal(size=(6, 3)), rng.normal(size=7), rng.normal(size=6), np.float64(3.0))
     rows, columns = rng.integers(0, 7, size=30), rng.integers(0, 6, size=30)
+    n = rng.normal
     return [
         Case(ridge, ridge_grad, ((w, np.float64(0.1)), X, y, 0.1)),
         Case(poisson, poisson_grad, (w, X, np.exp(rng.normal(size=40)), counts)),
@@ -138,4 +229,33 @@ def cases() -> list[Case]:
         Case(pca, pca_grad, (rng.normal(size=(5, 2)), X)),
         Case(ratings_model, ratings_model_grad, (model, rows, columns, rng.normal(size=30), 0.1)),
         Case(kmeans, kmeans_grad, (rng.normal(size=(3, 5)), X)),
+        Case(
+            kernel_ridge,
+            kernel_ridge_grad,
+            (
+                np.float64(-0.5),
+                rng.normal(size=(12, 3)),
+                rng.normal(size=12),
+                rng.normal(size=(6, 3)),
+                rng.normal(size=6),
+            ),
+        ),
+        Case(
+            softmax_regression,
+            softmax_regression_grad,
+            (n(size=(4, 3)), n(size=3), n(size=(10, 4)), rng.integers(0, 3, 10)),
+            (0, 1),
+        ),
+        Case(
+            elo,
+            elo_grad,
+            (n(size=6), rng.integers(0, 6, (15, 2)), rng.integers(0, 2, 15) * 1.0, np.float64(0.3)),
+            (0, 3),
+        ),
+        Case(
+            huber_svm,
+            huber_svm_grad,
+            (n(size=4), np.float64(0.1), n(size=(12, 4)), np.sign(n(size=12)), 2.0, 0.5),
+            (0, 1),
+        ),
     ]

@@ -55,8 +55,8 @@ def test_large_arrays_go_before_the_peak_and_not_after_it() -> None:
 
 
 def deep(ws: Any, x: Any) -> Any:
-    for w in ws:
-        x = np.tanh(x @ w) * x
+    for k in range(len(ws)):
+        x = np.tanh(x @ ws[k]) * x
     return np.sum(x * x)
 
 

@@ -145,12 +145,48 @@ def test_a_function_that_is_another_one_meanwhile(monkeypatch: pytest.MonkeyPatc
         gs.grad(f)(1.0)
 
 
+def fall(p: Any, events: Any, **options: Any) -> Any:
+    """Something thrown upwards, and how it falls."""
+    return integrate.solve_ivp(
+        lambda t, y: [y[1], -9.81 - p * y[1]], (0, 10), [1.0, 3.0 * p], events=events, **TIGHT, **options
+    )
+
+
+def hit(t: Any, y: Any) -> Any:
+    return y[0]
+
+
+hit.terminal, hit.direction = True, -1  # type: ignore[attr-defined]
+EVENTS: dict[str, Callable[[Any], Any]] = {
+    "the time": lambda p: fall(p, hit).t_events[0][0],
+    "the end": lambda p: fall(p, hit).y[1, -1] + fall(p, hit).t[-1] ** 2,
+    "the state": lambda p: fall(p, [lambda t, y: y[1], hit]).y_events[0][0, 0],
+    "one that goes on": lambda p: np.sum(fall(p, lambda t, y: y[0] - p, t_eval=[0.1, 0.2]).t_events[0]),
+    "states before": lambda p: np.sum(fall(p, hit, t_eval=[0.1, 0.2, 9.0]).y ** 2),
+    "args": lambda p: integrate.solve_ivp(
+        lambda t, y, k: -k * y, (0, 9), [1.0], events=lambda t, y, k: y[0] - 0.3 * k, args=(p,), **TIGHT
+    ).t_events[0][0],
+}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_events(name: str) -> None:
+    f, p = EVENTS[name], 0.7
+    np.testing.assert_allclose(gs.grad(f)(p), slope(f, p), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(gs.grad(gs.grad(f))(p), slope(gs.grad(f), p), rtol=1e-4, atol=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EagerWarning)  # times of events are read eagerly
+        np.testing.assert_array_equal(gs.compile(gs.grad(f))(p), gs.grad(f)(p))
+
+
 def blows_up(p: Any) -> Any:
     return integrate.solve_ivp(lambda t, y: p * y * y, (0, 5), [1.0]).y[0, -1]
 
 
 RAISES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
-    "events": (lambda p: riccati(p, events=lambda t, y: y[0] - 0.5).y[0, -1], NoRuleError, "with events= has no derivative"),
+    "events, t_eval": (
+        lambda p: fall(p, hit, t_eval=p * np.linspace(0, 1, 4)).y[0, -1], NoRuleError, "has no derivative in t_eval",
+    ),
     "failure": (blows_up, ConvergenceError, "solve_ivp has not converged"),
     "complex": (
         lambda p: np.real(integrate.solve_ivp(lambda t, y: 1j * p * y, (0, 1), [1.0 + 0j]).y[0, -1]), NoRuleError, "complex",

@@ -58,6 +58,16 @@ def data(t: Any) -> Any:
     return 2.0 * np.exp(-t * TIMES) + NOISE
 
 
+def away(z: Any) -> Any:
+    """Least beyond all constraints."""
+    return np.sum((z - 3.0) ** 2) + 0.3 * z[0] * z[1]
+
+
+def under(f: Any, constraints: Any, **options: Any) -> Any:
+    """The minimum under constraints."""
+    return optimize.minimize(f, [0.1, 0.1], constraints=constraints, **{"tol": 1e-12, **options}).x
+
+
 def misfit(z: Any, t: Any) -> Any:
     return [z[0] - t, z[0] * z[1] - t * t, z[1] ** 2 - 1.0]
 
@@ -117,9 +127,43 @@ SOLVED: dict[str, Callable[[Any], Any]] = {
     "lsq_linear": lambda t: optimize.lsq_linear(A + t, np.array([t, -1.0]), bounds=(-0.6, 9.0)).x,
     "nnls": lambda t: np.append(*optimize.nnls(A + t, np.array([t, -1.0]))),
 }  # fmt: skip
+CIRCLE = {"type": "ineq", "fun": lambda z, t: t - z @ z}
+CONSTRAINED: dict[str, Callable[[Any], Any]] = {
+    "an equation": lambda t: under(bowl, {"type": "eq", "fun": lambda z: z[0] + t * z[1] - 1.0}, args=(t,)),
+    "two equations": lambda t: under(
+        bowl, [{"type": "eq", "fun": lambda z: z[0] - t}, {"type": "eq", "fun": lambda z: np.sum(z) - 0.3}], args=(t,)
+    ),
+    "an inequality that holds": lambda t: under(away, {**CIRCLE, "args": (t,)}),
+    "its Jacobian": lambda t: under(away, {**CIRCLE, "args": (t,), "jac": lambda z, t: -2.0 * z}),
+    "one that does not": lambda t: under(bowl, {"type": "ineq", "fun": lambda z: 9.0 - z @ z}, args=(t,)),
+    "a list of both": lambda t: under(away, {"type": "ineq", "fun": lambda z: [t - z[0], 9.0 - z[1], t * t - z[1]]}),
+    "with bounds": lambda t: under(
+        lambda z: bowl(z, t), {"type": "eq", "fun": lambda z: np.sum(z) - t}, bounds=[(None, 0.4), (None, None)]
+    ),
+    "bounds that move": lambda t: under(away, (), bounds=[(0.0, t), (None, t * t)]),
+    "their value": lambda t: optimize.minimize(away, [0.1, 0.1], constraints={**CIRCLE, "args": (t,)}, tol=1e-12).fun,
+}
+OF_CLASSES: dict[str, Callable[[Any], Any]] = {
+    "LinearConstraint": lambda t: under(bowl, optimize.LinearConstraint([[1.0, 1.0]], 0.2, np.inf), args=(t,)),
+    "NonlinearConstraint": lambda t: under(away, optimize.NonlinearConstraint(lambda z: z @ z, -np.inf, t)),
+    "trust-constr": lambda t: under(
+        away, optimize.NonlinearConstraint(lambda z: t * z @ z, -np.inf, 1.0), method="trust-constr",
+        options={"gtol": 1e-10, "xtol": 1e-12, "barrier_tol": 1e-12},
+    ),
+}  # fmt: skip
+SOLVED |= {f"constraints, {name}": f for name, f in CONSTRAINED.items()}
 POINTS = (0.8, 1.3)
-SHORT = ("closure, no gradient", "branches", "L-BFGS-B", "brent", "cost", "curve_fit, sigma")
+SHORT = (
+    "closure, no gradient",
+    "branches",
+    "L-BFGS-B",
+    "brent",
+    "cost",
+    "curve_fit, sigma",
+    "constraints, an equation",
+)
 LOOSE = (
+    *[f"constraints, {name}" for name in CONSTRAINED],
     "closure, no gradient",
     "branches",
     "Nelder-Mead",
@@ -165,6 +209,17 @@ def test_compiled_is_eager(name: str) -> None:
         for t in (*POINTS, 0.9):
             np.testing.assert_array_equal(compiled(t), plain(t))
         compiled.specialisation(0.8)  # which raises where it runs eagerly
+
+
+@pytest.mark.filterwarnings("ignore:delta_grad == 0.0")
+@pytest.mark.parametrize("name", slow(OF_CLASSES, ("NonlinearConstraint",)))
+def test_constraints_in_classes(name: str) -> None:
+    f = lambda t: np.sum(np.cos(np.arange(2) + 1.0) * OF_CLASSES[name](t))
+    for t in POINTS:
+        np.testing.assert_allclose(gs.grad(f)(t), slope(f, t), rtol=1e-2, atol=1e-3)
+        np.testing.assert_allclose(gs.grad(gs.grad(f))(t), slope(gs.grad(f), t), rtol=1e-2, atol=1e-3)
+    with pytest.warns(gs.EagerWarning, match="an object of the class"):
+        np.testing.assert_allclose(gs.compile(gs.grad(f))(0.8), gs.grad(f)(0.8), rtol=1e-9)
 
 
 def test_a_bilevel_problem() -> None:
@@ -262,28 +317,19 @@ def test_nothing_differentiated_at_a_bound_is_plain() -> None:
 
 
 RAISES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
-    "constraints": (
-        lambda t: optimize.minimize(square(t), [0.1], constraints={"type": "ineq", "fun": lambda z: 0.5 - z[0]}).x[0],
-        NoRuleError, "with constraints= has no derivative",
-    ),
-    "what a constraint reads": (
-        lambda t: optimize.minimize(square(2.0), [0.1], constraints={"type": "ineq", "fun": lambda z: t - z[0]}).x[0],
-        NoRuleError, "with constraints= has no derivative",
-    ),
-    "arguments of a constraint": (
-        lambda t: optimize.minimize(
-            square(2.0), [0.1], constraints={"type": "ineq", "fun": lambda z, t: t - z[0], "args": (t,)}
-        ).x[0],
-        NoRuleError, "with constraints= has no derivative",
-    ),
-    "a nonlinear constraint": (
-        lambda t: optimize.minimize(
-            square(2.0), [0.1], constraints=optimize.NonlinearConstraint(lambda z: t - z[0], 0, 9), method="SLSQP"
-        ).x[0],
-        NoRuleError, "with constraints= has no derivative",
-    ),
     "bounds": (
-        lambda t: optimize.minimize(square(2.0), [0.1], bounds=[(0.0, t)]).x[0], NoRuleError, "no derivative in bounds=",
+        lambda t: optimize.least_squares(square(2.0), [0.1], bounds=([0.0], [t])).x[0], NoRuleError, "no derivative in bounds=",
+    ),
+    "a constraint that does not hold it": (
+        lambda t: under(square(t), {"type": "ineq", "fun": lambda z: z[0] - t})[0], SingularPointError, "does not hold it",
+    ),
+    "an equation twice": (
+        lambda t: under(square(t), [{"type": "eq", "fun": lambda z: z[0] - 0.3}] * 2, method="trust-constr", tol=1e-3)[0],
+        SingularPointError, "the matrix of the optimum's conditions is singular",
+    ),
+    "constraints that exclude each other": (
+        lambda t: under(square(t), [{"type": "ineq", "fun": lambda z: z[0] - t}, {"type": "ineq", "fun": lambda z: -z[0]}])[0],
+        ConvergenceError, "minimize has not converged",
     ),
     "a degenerate optimum": (
         lambda t: optimize.minimize(lambda z: np.sum((z - t) ** 4), [t], tol=1e-9).x[0], SingularPointError, "singular",

@@ -303,3 +303,13 @@ def test_what_the_function_reads_is_read_at_each_call(monkeypatch: pytest.Monkey
 def test_an_export_says_why_it_cannot() -> None:
     with pytest.raises(Exception, match="scipy_solution"):
         gs.export(branches, 0.8)
+
+
+def test_a_minimum_that_counts_as_a_root_raises() -> None:
+    def minimum(t: Any) -> Any:
+        return optimize.root(
+            lambda z: [z[0] ** 2 + z[1] - t, z[1] ** 3 + z[0] - 1], [0.5, 0.5], method="lm", tol=1e-11
+        ).x[0]
+
+    with pytest.raises(gs.ConvergenceError, match="the equations do not hold there"):
+        gs.grad(minimum)(0.8)

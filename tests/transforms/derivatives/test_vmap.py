@@ -40,6 +40,7 @@ LOOPS = {
     "gradscribe.runtime.rules.scipy_filters.delayed", "gradscribe.runtime.rules.scipy_filters.lags", "scipy.signal.fftconvolve",
     "scipy.signal.oaconvolve", "scipy.signal.convolve", "scipy.signal.convolve2d", "scipy.signal.correlate",
     "scipy.signal.lfilter", "scipy.ndimage.correlate", "scipy.ndimage.correlate1d", "scipy.spatial.distance.squareform",
+    "scipy.optimize.linear_sum_assignment", "scipy.stats.rankdata", "gradscribe.runtime.rules.scipy_filters.peaks",
     "np.arange", "np.diag_indices_from", "np.ix_", "np.tril_indices_from", "np.triu_indices_from",
 }  # fmt: skip
 

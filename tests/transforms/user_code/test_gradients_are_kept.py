@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import copy
+import decimal
 import functools
 import itertools
 import json
@@ -11,6 +13,7 @@ import logging
 import math
 import numbers
 import pickle
+import sqlite3
 import time
 import warnings
 from collections import defaultdict
@@ -580,3 +583,137 @@ def test_what_a_forward_reads_by_name_as_a_constant_is_one() -> None:
     ByWhatIsHeld.apply(x).backward()
     assert (x.grad.item(), weight.grad) == (2.0, None)
     HELD[0] = None
+
+
+class Caching:
+    """Computes once per object what it has read, whatever becomes of that later."""
+
+    def __init__(self, v: Any) -> None:
+        self.v, self.calls = v, 0
+
+    @functools.cached_property
+    def squared(self) -> Any:
+        self.calls += 1
+        return self.v * self.v
+
+
+OUTSIDE = Caching(1.0)
+
+
+def reads_a_cached_property(x: Any) -> Any:
+    one = Caching(x[0])
+    y = one.squared
+    one.v = x[1]
+    z = one.squared
+    del one.squared
+    return one.v * y + z + one.squared * x[2] + one.calls
+
+
+def reads_one_from_outside(x: Any) -> Any:
+    OUTSIDE.v = x[0]
+    y = OUTSIDE.squared
+    OUTSIDE.v = x[1]
+    return y * OUTSIDE.squared
+
+
+@pytest.mark.filterwarnings("ignore::gradscribe.EagerWarning")
+@pytest.mark.parametrize(
+    "transform", [gs.value_and_grad, lambda f: gs.compile(gs.value_and_grad(f))], ids=["eager", "compiled"]
+)
+def test_a_cached_property_is_computed_once_per_object(transform: Any) -> None:
+    inside, outside = transform(reads_a_cached_property), transform(reads_one_from_outside)
+    for a, b, c in ([2.0, 3.0, 0.5], [1.5, -1.0, 2.0], [0.3, 0.7, 1.0]):
+        value, gradient = inside(np.array([a, b, c]))
+        np.testing.assert_allclose(value, b * a * a + a * a + b * b * c + 2)
+        np.testing.assert_allclose(gradient, [2 * a * b + 2 * a, a * a + 2 * b * c, b * b])
+        vars(OUTSIDE).pop("squared", None)
+        for slope in (4 * a**3, 0.0):  # as in plain Python the object has the number at the next call
+            value, gradient = outside(np.array([a, b, c]))
+            assert value == a**4 == reads_one_from_outside(np.array([b, c, a]))
+            np.testing.assert_allclose(gradient, [slope, 0.0, 0.0])
+            assert type(OUTSIDE.squared) is np.float64
+
+
+def swallows(x: Any) -> Any:
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        try:
+            return database.execute("select ?", (x,)).fetchone()[0] * x
+        except Exception:
+            return 2.0 * x
+
+
+def swallows_a_type_error(x: Any) -> Any:
+    try:
+        return float(decimal.Decimal.from_float(x)) * x
+    except TypeError:
+        return 2.0 * x
+
+
+def swallows_a_comparison(x: Any) -> Any:
+    try:
+        return x if x < decimal.Decimal(1) else 3.0 * x
+    except TypeError:
+        return 2.0 * x
+
+
+@pytest.mark.parametrize("f", [swallows, swallows_a_type_error, swallows_a_comparison])
+def test_an_error_of_a_library_about_a_tensor_is_not_swallowed(f: Any) -> None:
+    for transform in (gs.grad, lambda f: gs.compile(gs.grad(f))):
+        with pytest.raises(gs.GradientLossError):
+            transform(f)(0.7)
+
+
+def _asks_for_its_length(x: Any) -> Any:
+    try:
+        return len(x) * x
+    except TypeError:
+        return x * x
+
+
+def _asks_for_its_items(x: Any) -> Any:
+    try:
+        return sum(v for _, v in x.items())
+    except AttributeError:
+        return x * x
+
+
+def _asks_whether_it_is_a_function(x: Any) -> Any:
+    try:
+        return x()
+    except TypeError:
+        return x * x
+
+
+def _adds_a_text(x: Any) -> Any:
+    try:
+        return x + "unit"
+    except TypeError:
+        return x * x
+
+
+@pytest.mark.filterwarnings("ignore::gradscribe.EagerWarning")
+@pytest.mark.parametrize("f", [_asks_for_its_length, _asks_for_its_items, _asks_whether_it_is_a_function, _adds_a_text])
+def test_code_that_finds_out_what_it_was_given_by_an_error_goes_on(f: Any) -> None:
+    for transform in (gs.grad, lambda f: gs.compile(gs.grad(f))):
+        assert [transform(f)(x) for x in (0.7, 1.5)] == [1.4, 3.0]
+
+
+class Number:
+    def __init__(self, t: Any) -> None:
+        self.t = t
+
+    def __float__(self) -> Any:
+        return self.t * 2.0
+
+    def __index__(self) -> int:
+        return int(self.t * 10)
+
+
+@pytest.mark.filterwarnings("ignore::gradscribe.EagerWarning")
+def test_a_text_shows_the_numbers_of_the_users_objects() -> None:
+    def f(x: Any) -> Any:
+        words = "%.2f %d" % (Number(x), Number(x))  # noqa: UP031
+        assert words == "1.40 7", words
+        return len(words) * x
+
+    assert f(0.7) == gs.value_and_grad(f)(0.7)[0] == gs.compile(gs.value_and_grad(f))(0.7)[0]

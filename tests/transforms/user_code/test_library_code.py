@@ -57,6 +57,11 @@ def poly1d_call(x):
     return np.sum(np.poly1d([1.0, 2.0, 3.0])(x))
 
 
+def fit_converted(x):
+    fitted = Polynomial.fit(W, x, 2).convert()
+    return fitted.coef @ [1.0, 2.0, 3.0] + fitted(0.5)
+
+
 def poly1d_coef(x):
     return np.poly1d(x)(2.0)
 
@@ -411,6 +416,7 @@ PROGRAMS = {
     f.__name__: f
     for f in (
         rosenbrock,
+        fit_converted,
         rosen2,
         rosenbrock_gradient,
         rosenbrock_hessian,
@@ -495,7 +501,18 @@ def test_second_derivatives_are_right(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["rosenbrock", "rosenbrock_hessian", "poly1d_both", "poly1d_deriv", "Hermite call", "ndenumerate", "nditer1"],
+    [
+        "rosenbrock",
+        "rosenbrock_hessian",
+        "fit_converted",
+        "poly1d_both",
+        "poly1d_deriv",
+        "Hermite call",
+        "Polynomial arith",
+        "Legendre fit",
+        "ndenumerate",
+        "nditer1",
+    ],
 )
 def test_these_run_compiled(name):
     gs.compile(gs.grad(PROGRAMS[name])).specialisation(X)  # raises CompileError otherwise

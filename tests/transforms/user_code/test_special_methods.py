@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import pathlib
+import sys
 import types
 import warnings
 from collections.abc import Callable
@@ -169,6 +172,31 @@ def test_an_order_that_computes_keeps_the_gradient(name: str) -> None:
         np.testing.assert_allclose(gs.grad(space["f"])(x), slope(space["f"], x), rtol=1e-6, atol=1e-7)
 
 
+PAIR = """
+import math
+class Pair:
+    def __init__(self, x, y): self.x, self.y = x, y
+    def __iter__(self): yield math.sin(self.x); yield self.y
+    def __add__(self, other): return Pair(self.x + other.x, self.y + other.y)
+    def __lt__(self, other): return math.hypot(*self) < math.hypot(*other)
+def f(x):
+    a, b = Pair(x, 2.0), Pair(x * x, x)
+    total = sum([a, b], Pair(0.0, 1.0))
+    return max(a, b).x * min(a, b, Pair(9.0, 9.0)).y + sum(a) * max(b) + total.x * total.y + len([*a]) + dict([(1, x)])[1]
+"""
+
+
+@pytest.mark.parametrize("source", ["file", "none"])
+def test_objects_that_can_be_run_over_are_compared_and_summed_as_they_are(source: str, tmp_path: Any) -> None:
+    path = tmp_path / "pairs.py"
+    path.write_text(PAIR)
+    module: Any = types.ModuleType("pairs")
+    exec(compile(PAIR, str(path) if source == "file" else "<none>", "exec"), vars(module))
+    for x in (0.7, 1.9):
+        expected = (module.f(x + 1e-6) - module.f(x - 1e-6)) / 2e-6
+        np.testing.assert_allclose(gs.grad(module.f)(x), expected, rtol=1e-6, atol=1e-7)
+
+
 @pytest.mark.parametrize("broken", ["len(o)", "abs(o)", "next(o)", "bool(o)", "reversed(o)", "'%d' % o"])
 def test_errors_are_pythons(broken: str) -> None:
     space: dict[str, Any] = {}
@@ -179,3 +207,75 @@ def test_errors_are_pythons(broken: str) -> None:
     with pytest.raises(plain.type) as found:
         gs.grad(space["f"])(1.0)
     assert str(found.value).splitlines()[0] == str(plain.value)
+
+
+LIBRARY = """
+import abc
+import math
+
+import numpy as np
+
+
+class Turn:
+    def __init__(self, a, b):
+        self.parts = np.array([a, b])
+
+    def __mul__(self, other):
+        a, b = self.parts
+        c, d = other.parts
+        return Turn(a * c - b * d, math.fma(a, d, b * c) if hasattr(math, "fma") else math.fsum([a * d, b * c]))
+
+
+UNIT = Turn(1.0, 0.5)
+
+
+class Shape(abc.ABC):
+    @abc.abstractmethod
+    def area(self): ...
+
+
+class Ring(Shape):
+    def __init__(self, r):
+        self.outer = math.exp(r)
+
+    def area(self):
+        return self.outer**2
+"""
+PROGRAM = """
+import a_library
+from a_library import UNIT
+
+
+def products(x):
+    both = a_library.Turn(x[0], x[1]) * a_library.Turn(x[1], 2.0) * UNIT
+    return both.parts[0] * both.parts[1] + UNIT.parts[1]
+
+
+def rings(x):
+    return a_library.Ring(x[0]).area() * x[1]
+"""
+
+
+@pytest.mark.parametrize("name", ["products", "rings"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_classes_of_a_module_that_is_imported_whole(
+    name: str, compiled: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, text in (("a_library", LIBRARY), ("a_program", PROGRAM)):
+        (tmp_path / f"{module}.py").write_text(text)
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    f = getattr(importlib.import_module("a_program"), name)
+    gradient = gs.compile(gs.grad(f)) if compiled else gs.grad(f)
+    for x in (np.array([0.4, 0.7]), np.array([0.5, 0.6])):
+        expected = [(f(x + h) - f(x - h)) / 2e-6 for h in np.eye(2) * 1e-6]
+        np.testing.assert_allclose(gradient(x), expected, rtol=1e-7)
+
+
+def test_a_class_of_a_library_may_be_asked_for_in_compiled_code() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(x * x) if not isinstance(x, pytest.Item) else x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", gs.EagerWarning)
+        np.testing.assert_allclose(gs.compile(gs.grad(f))(np.array([0.4, 0.7])), [0.8, 1.4])

@@ -16,7 +16,7 @@ from ...core.exits import warn_at_user
 from ...core.graph import meta_of
 from ...core.site import blame
 from ...core.tensor_base import Operand, wrap
-from ...modes.thread_state import LOCAL, grad_mode, refuse
+from ...core.thread_state import LOCAL, grad_mode, refuse
 from ...random.generator import generator as _generator
 from ...tensors.samplers import normal
 from ...tensors.tensor import Tensor

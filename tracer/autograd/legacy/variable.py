@@ -10,7 +10,7 @@ from ....runtime.unpatched import np
 from ...core.exits import warn_at_user
 from ...core.site import blame
 from ...core.tensor_base import Operand, made_volatile, wrap
-from ...modes.thread_state import LOCAL, refuse
+from ...core.thread_state import LOCAL, refuse
 from ...tensors.tensor import Tensor
 
 __all__ = ["Variable"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,14 +21,14 @@ from ....runtime.user_ops import USERS, home_of, is_users
 from ....tracer.core.graph import next_sequence
 from ....tracer.core.site import Site, called_site, calls_to, definition, user_site
 from ....tracer.core.tensor_base import Operand, wrap
+from ....tracer.core.thread_state import LOCAL
 from ....tracer.memory.survivors import note_held
-from ....tracer.modes.thread_state import LOCAL
 from ...user_code.scipy_names import object_of, parts_of
 from ...user_code.scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_function, watched
 from ..analysis.effects import is_behind_effects, sized_by_value
 from ..frontend.attempts import GivenUp, LoopRejected
 from ..frontend.functions import convert_code, has_arithmetic, has_control_flow
-from ..frontend.hooks import CodeSet, catches, needs_of
+from ..frontend.hooks import catches, needs_of
 from ..frontend.operators import CELL, CONTROL
 from ..frontend.user_names import assigned_names
 from .copies import copied
@@ -40,8 +40,8 @@ from .instructions import compares_objects, only_for_super, refused, stored_attr
 from .messages import Messages
 from .numbers import NumberNeededError, Numbers, is_float
 from .outside import is_constant, is_mock, is_plain_data, is_user_error, why_not
-from .record import Record
-from .sizes import Compared, Counted, Shape, Size
+from .record import Findings, Record
+from .sizes import Counted, Shape, Size
 from .stored import Store, Stored, is_storable
 from .written import Written
 
@@ -70,7 +70,7 @@ class Identities:
             self.compared = True
             callers = [id(t._caller) for t in self._tensors()]
             if len(set(callers)) < len(callers):
-                effects = any(call.op.effect for call in self.capture.graph.calls)
+                effects = any(call.op.effect for call in self.capture.findings.graph.calls)
                 self.capture.refuse("compares with `is`, and was given one array twice")
                 if not effects:  # they are two Tensors already, and this run would find them different
                     self.capture.abandoned = True
@@ -89,44 +89,71 @@ class Identities:
         return [*self.capture.given, *self.capture.outside]
 
 
+class Section:
+    """The section that calls belong to: forward, or that of cotangents, or of tangents; and at which line these are."""
+
+    def __init__(self) -> None:
+        self.backward: bool | str = False  # "tangents" while those go forward
+        self.line: Site | None = None  # of the node at which the engine is
+        self.order = 0  # of the backward pass that runs: 2 where it goes through another
+        self.orders: dict[Value, int] = {}  # of what backward passes gave
+        self.again: dict[Value, Value] = {}
+        self.users = False  # whether a backward of the user's runs
+        self.quiet = 0  # blocks of the user's that run without NumPy's warnings
+
+    def begin(self) -> tuple[bool | str, Any, int]:
+        """The engine starts; returns what `end` takes."""
+        before = (self.backward, self.line, self.order)
+        self.backward, self.order = self.backward or True, 1
+        return before
+
+    def end(self, before: tuple[bool | str, Any, int]) -> None:
+        """The engine is done."""
+        self.backward, self.line, self.order = before
+
+    def arrive(self, node: Any, g: Any, inputs: list[Value]) -> None:
+        """The engine arrives at `node` with cotangent `g`, which is called by what it is the cotangent of."""
+        ir = getattr(node, "ir", None)
+        if ir is None:
+            return
+        outs, site = ir
+        of = outs[0]
+        self.line = site if site is None or of is None else called_site(site, of.sites[1:])
+        self.order = max(self.order, self.orders.get(of, 0) + 1)
+        v = getattr(g, "_ir", None)
+        if v is None or primal_of(v) in inputs:
+            return
+        if v.cotangent_of is None or of in inputs:  # a gradient is called by its argument
+            first = self.order < 2 or of in self.orders
+            v.cotangent_of = of if first else self.again.setdefault(of, again(of))
+
+
 class Capture:
     """The recorder that operations and exits report to, and the witness that decides what reads become."""
 
     def __init__(
-        self, varying: Collection[Any] = (), keeps: bool = False, sizes: bool = False, joins: bool = True
-    ) -> None:
+        self, varying: Collection[Any] = (), keeps: bool = False, sizes: bool = False, joins: bool = True,
+        runs_through: bool = False,
+    ) -> None:  # fmt: skip
         self.sizes = sizes  # whether the code asks for lengths
         self.began = next_sequence()
+        self.findings = Findings(Graph([], [], []))
+        self.section = Section()
         self.regions: Regions | None = None  # where loops and branches stay what they are
         if keeps:
             from .control_flow import hooks  # not loaded for a function without any
 
-            self.regions = hooks.Regions(self, joins)
+            self.regions = hooks.Regions(self, joins, runs_through)
         self.varying = varying  # where numbers are read that change from call to call
-        self.unrolled: tuple[str, ...] = ()  # the loops that an attempt to keep them could not, and why
         self.numbers = Numbers(self)
         self.counted = Counted(self)
         self.postponed = False  # what this run did to attributes, the next one need not do
-        self.graph = Graph([], [], [])
         self._places: set[tuple[int, int]] = set()  # in the user's code, from which operations come
         self.failed: Failure | None = None
         self.scope = Scope(self)
-        self.codes: set[types.CodeType] = CodeSet()
-        self.compared: dict[Compared, None] = {}  # where the code decided by a size
-        self.reads: dict[Path, Any] = {}  # what was read and must be found again: the guards of the scope
-        self.arrays: dict[Path, tuple[Value, Any]] = {}  # arrays read from outside: inputs
-        self.before: dict[Path, Any] = {}  # copies of them, from before anything could have written into them
-        self.has_number_guards = False
-        self.met_mock = False  # whether something stood in a library's place that is none of its own
         self._catching: set[types.CodeType] = set()  # code that catches exceptions, or leaves a `with` by them
         self.decided: dict[Site | None, int] = {}  # how often the code decided by a value, at each place
         self._entered: types.FunctionType | None = None  # the last function that became part of it
-        self._backward: Site | None = None
-        self._in_backward: bool | str = False  # "tangents" while those go forward
-        self._order = 0  # of the backward pass that runs: 2 where it goes through another
-        self._orders: dict[Value, int] = {}  # of what backward passes gave
-        self._again: dict[Value, Value] = {}
-        self._user_code = False  # whether a backward of the user's runs
         self.contexts: set[types.CodeType] = set()
         self._tensors: dict[Path, Any] = {}
         self.abandoned = False  # whether the run is to be forgotten, with what it wrote
@@ -156,7 +183,7 @@ class Capture:
         if self._instances.done or self.stored.done > 0:
             return True
         waits = "messages" in vars(self) and self.messages.wait
-        return not waits and any(call.op in PRINTS for call in self.graph.calls)
+        return not waits and any(call.op in PRINTS for call in self.findings.graph.calls)
 
     @property
     def outside(self) -> list[Any]:
@@ -168,7 +195,7 @@ class Capture:
         """A Tensor that stands for an input of the graph."""
         tensor = wrap(value)
         tensor._ir = Value(type_of(value), name)
-        self.graph.inputs.append(tensor._ir)
+        self.findings.graph.inputs.append(tensor._ir)
         return tensor
 
     # the recorder
@@ -181,7 +208,7 @@ class Capture:
         if self.regions is not None and self.regions.strict:
             raise LoopRejected(reason, site)
         if self.failed is None:
-            site = site or (None if path is None else read_at(path, self.codes))
+            site = site or (None if path is None else read_at(path, self.findings.codes))
             self.failed = Failure(reason, site or self.site() or definition(self._entered))
             self._run_again()
             if "messages" in vars(self):
@@ -193,7 +220,7 @@ class Capture:
 
         In the midst of a run code that is not captured would act by itself, on what captured code has copies of.
         """
-        if not (self.changed or self._in_backward or self.returned):
+        if not (self.changed or self.section.backward or self.returned):
             self.given_up = True
             raise GivenUp
 
@@ -254,6 +281,10 @@ class Capture:
         """Draw by a function of `np.random` or `random`, and write it down."""
         return self.generators.of_module(owner, fn, code, args, kwargs)
 
+    def quieted(self, by: int) -> None:
+        """Note that the user's code turns NumPy's warnings off (1), or on again (-1)."""
+        self.section.quiet += by
+
     def new_generator(self, *args: Any, **kwargs: Any) -> Any:
         """Return a handle of what `np.random.default_rng` makes."""
         return self.generators.new(*args, **kwargs)
@@ -264,14 +295,14 @@ class Capture:
 
     def site(self) -> Site | None:
         """Return the user's line at which the run is."""
-        if self._in_backward and not self._user_code:
-            return self._backward
+        if self.section.backward and not self.section.users:
+            return self.section.line
         site = user_site()
-        return site if site is not None and site.code in self.codes else self._backward
+        return site if site is not None and site.code in self.findings.codes else self.section.line
 
     def _too_many(self) -> str:
         """Say why there are too many operations, if there are."""
-        count = len(self.graph.calls)
+        count = len(self.findings.graph.calls)
         if count > _EACH * len(self._places):
             return f"unrolls a loop into more than {MANY_CALLS:,} operations"
         return (
@@ -286,7 +317,7 @@ class Capture:
         if regions is not None and regions.expected is not None:
             return regions.replayed(op, results)
         args = tuple([self.operand(b) for b in bound])
-        if len(self.graph.calls) >= MANY_CALLS and (why := self._too_many()):
+        if len(self.findings.graph.calls) >= MANY_CALLS and (why := self._too_many()):
             self.refuse(why)
             return None
         if op.may_raise and self._catching:
@@ -309,26 +340,30 @@ class Capture:
             if regions.mixed:
                 regions.mixes(op, args, outs)
         site = self.site()
-        sites = () if site is None or self._in_backward else (site, *calls_to(site.code, self.codes))
+        sites = () if site is None or self.section.backward else (site, *calls_to(site.code, self.findings.codes))
         for out, r in zip(outs, results, strict=True):
             out.sites = sites
             r._ir = out
-        call = Call(op, args, outs, site, self._in_backward, bool(self._in_backward))
-        if self._in_backward is True:
-            self._orders.update(dict.fromkeys(outs, self._order))
-        if self._user_code and site is not None and site is not self._backward:
+        call = self.new_call(op, args, outs, site)
+        if self.section.backward is True:
+            self.section.orders.update(dict.fromkeys(outs, self.section.order))
+        if self.section.users and site is not None and site is not self.section.line:
             self.name(call)
-        if site is not None and not self._in_backward:
+        if site is not None and not self.section.backward:
             self._places.add((id(site.code), site.offset))
-        self.graph.calls.append(call)
+        self.findings.graph.calls.append(call)
         if regions is not None:
-            if regions.frames and not self._in_backward:
+            if regions.frames and not self.section.backward:
                 self.name(call)
             regions.note(call, [r._value for r in results])
         by_length = op.base is REPEAT and isinstance(args[1], Value) and args[1] in self.counted.values
         if sized_by_value(op, args) and not by_length:
             guard_sizes(self, outs)
         return outs, site
+
+    def new_call(self, op: Any, args: tuple[Any, ...], outs: tuple[Value, ...], site: Site | None) -> Call:
+        """Return a call in the section that runs."""
+        return Call(op, args, outs, site, self.section.backward, bool(self.section.backward) or self.section.quiet > 0)
 
     def name(self, call: Call) -> None:
         """Call the results of an operation as the user's statement does."""
@@ -364,9 +399,9 @@ class Capture:
         """Record a number that follows from sizes where it is needed; one that is computed at a `site` may have its name."""
         out, op = Value(type_of(result)), require(fn)
         op = op.titled(op.title) if op.may_raise else op  # it has not raised, nor does it at these lengths
-        out.sites = () if site is None or self._in_backward else (site,)
-        call = Call(op, op.bind(*args), (out,), site or self.site(), self._in_backward, bool(self._in_backward))
-        self.graph.calls.append(call)
+        out.sites = () if site is None or self.section.backward else (site,)
+        call = self.new_call(op, op.bind(*args), (out,), site or self.site())
+        self.findings.graph.calls.append(call)
         if self.regions is not None:
             self.regions.note(call, [result])
         return out
@@ -396,28 +431,16 @@ class Capture:
     def behind_effects(self, tensor: Any) -> bool:
         """Whether a value rests on an effect, so that a decision by it would be taken too late."""
         ir = getattr(tensor, "_ir", None)
-        return ir is not None and self.failed is None and is_behind_effects(self.graph, ir)
+        return ir is not None and self.failed is None and is_behind_effects(self.findings.graph, ir)
 
     def backward(self, node: Any, g: Any) -> Any:
         """The engine arrives at `node` with cotangent `g`: what that is from here on."""
-        if self._in_backward == "tangents":  # it transposes one VJP
+        if self.section.backward == "tangents":  # it transposes one VJP
             return g
-        self._in_backward = True
+        self.section.backward = True
         if self.regions is not None and self.regions.partial:
             g = self.regions.arrived(node, g)
-        ir = getattr(node, "ir", None)
-        if ir is None:
-            return g
-        outs, site = ir
-        of = outs[0]
-        self._backward = site if site is None or of is None else called_site(site, of.sites[1:])
-        self._order = max(self._order, self._orders.get(of, 0) + 1)
-        v = getattr(g, "_ir", None)
-        if v is None or primal_of(v) in self.graph.inputs:
-            return g
-        if v.cotangent_of is None or of in self.graph.inputs:  # a gradient is called by its argument
-            first = self._order < 2 or of in self._orders
-            v.cotangent_of = of if first else self._again.setdefault(of, again(of))
+        self.section.arrive(node, g, self.findings.graph.inputs)
         return g
 
     def added(self, edge: Any, total: Any, g: Any) -> Any:
@@ -434,42 +457,40 @@ class Capture:
 
     def user_code(self, runs: bool) -> bool:
         """A backward that the user wrote begins (or is over): its lines and names are the user's. How it was before."""
-        before, self._user_code = self._user_code, runs
+        before, self.section.users = self.section.users, runs
         return before
 
     def tangent(self, node: Any) -> None:
         """Tangents arrive at the arguments of `node`."""
-        self._in_backward = "tangents"
+        self.section.backward = "tangents"
         ir = getattr(node, "ir", None)
         if ir is not None:
-            self._backward = ir[1]
+            self.section.line = ir[1]
 
     def moved(self, node: Any, t: Any) -> None:
         """The result of `node` has the tangent `t`, which is called as a cotangent is."""
         ir, v = getattr(node, "ir", None), getattr(t, "_ir", None)
-        if ir is None or v is None or v.cotangent_of is not None or v in self.graph.inputs:
+        if ir is None or v is None or v.cotangent_of is not None or v in self.findings.graph.inputs:
             return
         if (
             self.regions is None or ir[0][0] not in self.regions.stand_ins
-        ):  # those of loops have names by what goes round
+        ):  # those of loops are called by what goes round
             v.cotangent_of = ir[0][0]
 
     def backward_ends(self, before: tuple[bool | str, Any, int]) -> None:
         """The engine is done; `before` is what `backward_begins` gave."""
-        self._in_backward, self._backward, self._order = before
+        self.section.end(before)
 
     def backward_begins(self) -> tuple[bool | str, Any, int]:
         """The engine starts."""
-        before = (self._in_backward, self._backward, self._order)
-        self._in_backward, self._order = self._in_backward or True, 1
-        return before
+        return self.section.begin()
 
     # the witness
     def enter(self, function: types.FunctionType) -> None:
         """A user's function becomes part of the capture."""
         self._entered = function
         for code in all_code(function.__code__):
-            self.codes.add(code)
+            self.findings.codes.add(code)
             self.stored.codes.add(code)
             if self.failed is not None:
                 continue
@@ -480,28 +501,37 @@ class Capture:
                 self.refuse(why.reason, why.site)
             if compares_objects(code):
                 self.identities.begin()
+        self._note_defaults(function)
+        if catches(function.__code__):
+            self._catching.add(function.__code__)
+        for name in _NAMING:
+            if any(name in code.co_names for code in self.findings.codes):
+                self.findings.reads[Path(("attribute", function, name), words=f"{function.__name__}.{name}")] = getattr(
+                    function, name
+                )
+        self.findings.reads[Path(("attribute", function, "__code__"))] = function.__code__
+        self.findings.reads[Path(("attribute", function, "__dict__"))] = dict(vars(function))
+
+    def _note_defaults(self, function: types.FunctionType) -> None:
+        """Assume that the defaults of a function's parameters stay what they are."""
+        reads = self.findings.reads
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
         if not all(map(is_constant, defaults)):  # which the scope looks at one by one
             for part in ("__defaults__", "__kwdefaults__"):
                 path = Path(("attribute", function, part), words=f"{function.__qualname__}.{part}")
-                self.reads[Path(("id", path, ""))] = getattr(function, part)
+                reads[Path(("id", path, ""))] = getattr(function, part)
             if function.__kwdefaults__:
                 names = Path(("keys", function.__kwdefaults__, ""), words=f"{function.__qualname__}.__kwdefaults__")
-                self.reads[names] = tuple(function.__kwdefaults__)
+                reads[names] = tuple(function.__kwdefaults__)
         elif defaults:
-            self.reads[Path(("attribute", function, "__defaults__"))] = function.__defaults__
-            self.reads[Path(("attribute", function, "__kwdefaults__"))] = (
+            reads[Path(("attribute", function, "__defaults__"))] = function.__defaults__
+            reads[Path(("attribute", function, "__kwdefaults__"))] = (
                 None if function.__kwdefaults__ is None else dict(function.__kwdefaults__)
             )
-        if catches(function.__code__):
-            self._catching.add(function.__code__)
-        for name in _NAMING:
-            if any(name in code.co_names for code in self.codes):
-                self.reads[Path(("attribute", function, name), words=f"{function.__name__}.{name}")] = getattr(
-                    function, name
-                )
-        self.reads[Path(("attribute", function, "__code__"))] = function.__code__
-        self.reads[Path(("attribute", function, "__dict__"))] = dict(vars(function))
+
+    def runs(self, codes: Iterable[types.CodeType]) -> None:
+        """Take in code that runs in place of the user's."""
+        self.findings.codes.update(codes)
 
     def converted(self, function: types.FunctionType) -> tuple[types.CodeType, dict[str, types.CellType]]:
         """The code that runs for a function, its loops and branches as calls where those may be kept; and what it calls."""
@@ -515,7 +545,7 @@ class Capture:
             if self.regions is not None:
                 self.regions.stays(function.__code__)
             return function.__code__, {}
-        self.codes.update(all_code(code))
+        self.findings.codes.update(all_code(code))
         return code, {CONTROL: CELL}
 
     def see(self, value: Any, path: Path) -> Any:
@@ -530,55 +560,63 @@ class Capture:
         if value is builtins.super:
             return self._instances.super
         if self.failed is not None:
-            if path[0] == "cell" and path[2] == "__class__":
-                return value
-            seen = self._instances.seen(value, path)
-            if seen is not value:
-                return seen
-            note_held(value)
-            return self.scope.stand_in(value, path)
+            return self._seen_uncaptured(value, path)
         kind = type(value)
         if is_plain_array(value) and value.dtype.kind in "biufc" and value.dtype.isnative:
             if PLACE.module is None and kind is not np.ndarray:
                 self.refuse(f"reads `{path.words}`, an array of CuPy's; pass it as an argument")
             twin = self.identities.known(value, path)
-            if twin is not None:
-                return twin
-            tensor = self.new_input(value, path.name)
-            tensor._caller = value
-            LOCAL.arguments = (*LOCAL.arguments, tensor)
-            self.arrays[path] = (tensor._ir, value)
-            self.before[path] = copied(value)
-            self._tensors[path] = tensor
-            if self.written.overlap(value):
-                self.refuse(f"reads `{path.words}`, which shares memory with an array that it has written into")
-            return tensor
+            return self._new_array(value, path) if twin is None else twin
         if path in self.varying and (is_float(value) or kind is int):
             number = self._tensors[path] = self.numbers.enter(value, path, path.name)
-            self.arrays[path] = (number._ir, value)
+            self.findings.arrays[path] = (number._ir, value)
             self.numbers.outside = True
             return number
         if is_constant(value):
-            self.reads[path] = value
+            self.findings.reads[path] = value
             return value
         if is_generator(value):
             return self.generator(value, path)
-        if path[0] == "cell" and path[2] == "__class__" and all(map(only_for_super, self.codes)):
-            self.reads[path] = value
+        if path[0] == "cell" and path[2] == "__class__" and all(map(only_for_super, self.findings.codes)):
+            self.findings.reads[path] = value
             return value
         sink = self.stored.filled(value, path)
-        if sink is not None:
-            return sink
-        self.met_mock |= is_mock(value) or (type(path[1]) is types.ModuleType and is_put_in(value))
+        return self._seen_object(value, path) if sink is None else sink
+
+    def _seen_uncaptured(self, value: Any, path: Path) -> Any:
+        """Return a value as code gets it once the capture has failed."""
+        if path[0] == "cell" and path[2] == "__class__":
+            return value
         seen = self._instances.seen(value, path)
-        if seen is not value or (isinstance(value, AS_THEY_ARE) and self.reads.get(path, ABSENT) is value):
+        if seen is not value:
+            return seen
+        note_held(value)
+        return self.scope.stand_in(value, path)
+
+    def _new_array(self, value: Any, path: Path) -> Any:
+        """Return the Tensor of an array from outside: an input."""
+        tensor = self.new_input(value, path.name)
+        tensor._caller = value
+        LOCAL.arguments = (*LOCAL.arguments, tensor)
+        self.findings.arrays[path] = (tensor._ir, value)
+        self.findings.before[path] = copied(value)
+        self._tensors[path] = tensor
+        if self.written.overlap(value):
+            self.refuse(f"reads `{path.words}`, which shares memory with an array that it has written into")
+        return tensor
+
+    def _seen_object(self, value: Any, path: Path) -> Any:
+        """Return a function, a class, a module or another object as code gets it; that it is there is a guard."""
+        self.findings.met_mock |= is_mock(value) or (type(path[1]) is types.ModuleType and is_put_in(value))
+        seen = self._instances.seen(value, path)
+        if seen is not value or (isinstance(value, AS_THEY_ARE) and self.findings.reads.get(path, ABSENT) is value):
             return seen
         stored_into = path.name in self.stored.into
         if stored_into and not isinstance(value, (type, types.ModuleType)) and not is_storable(value):
             self.refuse(*self.stored.into[path.name][:2])
         if is_user_function(value):  # whose code may be the first to store them
             self.stored.names.update(*map(stored_attributes, all_code(value.__code__)))
-        if str(kind.__module__).startswith("scipy.") and (parts := parts_of(value)):
+        if str(type(value).__module__).startswith("scipy.") and (parts := parts_of(value)):
             return self._of_parts(value, parts, path)
         reason = why_not(value, path.name, self.stored.through_names)
         if reason is not None:
@@ -586,7 +624,7 @@ class Capture:
             site = reading(self._entered, path.name) if path[0] == "cell" and self._entered else None
             self.refuse(reason, site)
         elif path[0] != "attribute" or path[1] is not builtins:
-            self.reads[path] = value
+            self.findings.reads[path] = value
         if is_plain_data(value) or is_user_error(value):
             self.of_class(value)
         seen = self.scope.stand_in(value, path)
@@ -594,7 +632,7 @@ class Capture:
 
     def _of_parts(self, value: Any, parts: tuple[str, ...], path: Path) -> Any:
         """An interpolator or the like of SciPy's from outside, made of ops: its arrays are inputs, and it stays the one it is."""
-        self.reads[path] = value
+        self.findings.reads[path] = value
         where = {name: Path(("attribute", value, name), words=f"{path.words}.{name}", parent=path) for name in parts}
         return object_of(value, {name: self.see(getattr(value, name), where[name]) for name in parts})
 
@@ -608,28 +646,28 @@ class Capture:
     def _replaces(self, store: Store, value: Any) -> bool:
         """Whether a store puts something else in the place of an array that the code has read."""
         path = Path(("attribute", store.holder, store.key))
-        return path in self.arrays and self._tensors.get(path) is not value
+        return path in self.findings.arrays and self._tensors.get(path) is not value
 
-    def stands(self, value: Any) -> bool:
+    def is_handle(self, value: Any) -> bool:
         """Whether a value stands for an object or a container of the user's."""
-        return self._instances.stands(value)
+        return self._instances.is_handle(value)
 
     def of_library(self, module: types.ModuleType, name: str, value: Any) -> None:
         """The code reads what a library has under a name: it must stand there still."""
         if self.failed is None and vars(module).get(name, ABSENT) is value:
-            self.reads[Path(("library", module, name), words=f"{module.__name__}.{name}")] = value
+            self.findings.reads[Path(("library", module, name), words=f"{module.__name__}.{name}")] = value
 
     def generator(self, value: Any, path: Path | None) -> Any:
         """Return the stand-in for a generator of random numbers: an input."""
-        known = None if path is None else self.arrays.get(path)
+        known = None if path is None else self.findings.arrays.get(path)
         if (known is None and self.generators.is_known(value)) or (known is not None and known[1] is not value):
             self.refuse("meets one generator of random numbers in two places")
             return value
         ir = Value(GENERATOR, "" if path is None else path.name) if known is None else known[0]
         if known is None:
-            self.graph.inputs.append(ir)
+            self.findings.graph.inputs.append(ir)
         if path is not None:
-            self.arrays[path] = (ir, value)
+            self.findings.arrays[path] = (ir, value)
         return self.generators.handle(value, ir)
 
     def instance(self, value: Any) -> Any:
@@ -650,13 +688,13 @@ class Capture:
         self._instances.of_class(cls)
 
     def close(self) -> None:
-        """Nothing traced is needed any more."""
+        """Let go of all that is traced."""
         self.over = True
         self._tensors.clear()
         self.given = []
 
     def settle(self) -> None:
-        """The user's code is done."""
+        """Do what waits for the end of the user's code: prints, stores, changes of instances."""
         if "messages" in vars(self):
             self.messages.end()
         self.stored.settle()
@@ -666,9 +704,9 @@ class Capture:
         """Return what the capture has found, once it is settled."""
         regions, (writes, news) = self.regions, self.written.final()
         return Record(
-            graph=self.graph,
+            graph=self.findings.graph,
             kept=self.kept,
-            unrolled=self.unrolled if regions is None else regions.unrolled(),
+            unrolled=self.findings.unrolled if regions is None else regions.unrolled(),
             reordered=regions is not None and regions.reordered,
             unsigned=regions is not None and regions.unsigned,
             writes=writes,
@@ -677,16 +715,16 @@ class Capture:
             stores=self.stored.places,
             held=self.stored.before,
             replaces=any(self._replaces(store, value) for store, value in self.stored.found),
-            reads=self.reads,
-            guarded=self.stored.guarded(self.reads),
-            arrays={path: value for path, (_, value) in self.arrays.items()},
-            before=self.before,
+            reads=self.findings.reads,
+            guarded=self.stored.guarded(self.findings.reads),
+            arrays={path: value for path, (_, value) in self.findings.arrays.items()},
+            before=self.findings.before,
             generators=self.generators.before,
             twins=self.identities.twins if self.identities.compared else None,
-            codes=self.codes,
-            compared=tuple(self.compared),
+            codes=self.findings.codes,
+            compared=tuple(self.findings.compared),
             fixed=tuple(self.counted.fixed),
-            guards_numbers=self.has_number_guards,
+            guards_numbers=self.findings.guards_numbers,
             varied=self.numbers.outside or bool(self.numbers.places),
             varied_outside=self.numbers.outside,
         )

@@ -8,6 +8,7 @@ import enum
 import functools
 import sys
 import types
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ....tracer.core.exits import leave
@@ -24,12 +25,12 @@ __all__ = ["Classes", "class_of_mirror"]
 
 _UNSEEN = frozenset(
     ["__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__init_subclass__", "__del__", "__class__", "__new__",
-     "__slots__", "__class_getitem__", "__set_name__", "__array_interface__", "__array_struct__", "__dlpack__", "__buffer__"]
+     "__class_getitem__", "__set_name__", "__array_interface__", "__array_struct__", "__dlpack__", "__buffer__"]
 )  # fmt: skip
 _KEPT = frozenset(  # what Python writes into a class, and the mirror inherits
-    ["__module__", "__qualname__", "__doc__", "__orig_bases__", "__parameters__", "__match_args__", "__abstractmethods__",
-     "__dataclass_fields__", "__dataclass_params__", "__type_params__", "__protocol_attrs__", "_is_protocol",
-     "_is_runtime_protocol"]
+    ["__module__", "__qualname__", "__doc__", "__slots__", "__orig_bases__", "__parameters__", "__match_args__",
+     "__abstractmethods__", "__dataclass_fields__", "__dataclass_params__", "__type_params__", "__protocol_attrs__",
+     "_is_protocol", "_is_runtime_protocol"]
 )  # fmt: skip
 _LAZY = frozenset(  # of these, what changes by itself
     ["__dict__", "__weakref__", "__annotations__", "__firstlineno__", "__static_attributes__", "__annotate__",
@@ -58,13 +59,13 @@ class Classes:
         if isinstance(cls, enum.EnumType):
             if not self.enumeration(cls):
                 return None
-            capture.reads[path] = cls
+            capture.findings.reads[path] = cls
             return cls
         if is_plain_data(cls) and own_code(cls) is None:
             return None  # it runs as it is
         mirror = self.mirror(cls)
         if mirror is not None:
-            capture.reads[path] = cls
+            capture.findings.reads[path] = cls
         return mirror
 
     def enumeration(self, cls: Any) -> bool:
@@ -81,9 +82,11 @@ class Classes:
         if not all(is_constant(one._value_) for one in cls):
             return False
         self._enumerations.add(cls)
-        self.capture.reads[Path(("defined", Definitions(cls), ""), words=cls.__qualname__)] = True
+        self.capture.findings.reads[Path(("defined", Definitions(cls), ""), words=cls.__qualname__)] = True
         for one in cls:
-            self.capture.reads[Path(("attribute", one, "_value_"), words=f"{cls.__name__}.{one.name}")] = one._value_
+            self.capture.findings.reads[Path(("attribute", one, "_value_"), words=f"{cls.__name__}.{one.name}")] = (
+                one._value_
+            )
         return True
 
     def mirror(self, cls: type) -> Any:
@@ -95,7 +98,7 @@ class Classes:
         return self._mirrors[cls]
 
     def _mirror(self, cls: type) -> Any:
-        reads = self.capture.reads
+        reads = self.capture.findings.reads
         for name in ("__name__", "__mro__"):
             reads[Path(("id", Path(("attribute", cls, name), words=f"{cls.__name__}.{name}"), ""))] = getattr(cls, name)
         space: dict[str, Any] = {
@@ -103,6 +106,8 @@ class Classes:
             "__module__": cls.__module__,
             "__qualname__": cls.__qualname__,
         }
+        if not cls.__dictoffset__:
+            space["__slots__"] = ()  # the layout is that of the class
         made = type.__new__(_metaclass(self, cls), cls.__name__, (cls,), space)
         self._mirrors[cls] = made
         for owner in filter(is_user_class, cls.__mro__):
@@ -110,7 +115,11 @@ class Classes:
             late = [name for name in late if name not in _KEPT]
             reads[Path(("defined", Definitions(owner, late), ""), words=owner.__qualname__)] = True
             for name, found in list(vars(owner).items()):
-                if name not in _KEPT | _LAZY and name not in vars(made):
+                if (
+                    name not in _KEPT | _LAZY
+                    and name not in vars(made)
+                    and type(found) is not types.MemberDescriptorType
+                ):
                     type.__setattr__(made, name, self._entry(cls, name, found, f"{owner.__name__}.{name}"))
         return made
 
@@ -129,7 +138,7 @@ class Classes:
             if not generated(found):
                 return self.leaving(found, EXITS[name]) if name in EXITS else self.later(found)
             for part in ("__code__", "__defaults__", "__kwdefaults__"):
-                capture.reads[Path(("id", Path(("attribute", found, part)), ""))] = getattr(found, part)
+                capture.findings.reads[Path(("id", Path(("attribute", found, part)), ""))] = getattr(found, part)
             return found
         return _Late(capture, found, Path(("attribute", cls, name), words=words))
 
@@ -170,8 +179,11 @@ class Classes:
         (cls,) = vars(type(obj)).get("__gradscribe_mirror__", (None,))
         if cls is not None:
             object.__setattr__(obj, "__class__", cls)
-            for name, value in list(vars(obj).items()):
+            for name, value in list(getattr(obj, "__dict__", {}).items()):
                 vars(obj)[name] = self.capture.plain(value)
+            for name in _slots(cls):
+                if hasattr(obj, name):
+                    object.__setattr__(obj, name, self.capture.plain(getattr(obj, name)))
 
     def inherited(self, obj: Any, after: type, name: str) -> Any:
         """Return the attribute `super().name` of an object of a mirror; the entries of all classes are guarded already."""
@@ -226,6 +238,12 @@ def class_of_mirror(value: Any) -> Any:
     return cls
 
 
+def _slots(cls: type) -> Iterator[str]:
+    """The attributes of objects of a class that have places of their own."""
+    for owner in cls.__mro__:
+        yield from [name for name, found in vars(owner).items() if type(found) is types.MemberDescriptorType]
+
+
 class _Late:
     """A value of a class, noticed when it is read."""
 
@@ -258,7 +276,9 @@ def _entry_can(name: str, found: Any) -> bool:
         return (
             is_user_function(found) and not set(vars(found)) - {"__wrapped__", "__isabstractmethod__"}
         ) or generated(found)
-    return not hasattr(type(found), "__get__") or isinstance(found, types.GetSetDescriptorType)
+    return not hasattr(type(found), "__get__") or isinstance(
+        found, (types.GetSetDescriptorType, types.MemberDescriptorType)
+    )
 
 
 def _metaclass(classes: Classes, cls: type) -> Any:
@@ -279,7 +299,7 @@ def _metaclass(classes: Classes, cls: type) -> Any:
             return isinstance(obj._value, cls)
         real = watched(obj)
         kind = type(obj if real is ABSENT else real)
-        capture.reads[Path(("id", Path(("attribute", kind, "__mro__")), ""))] = kind.__mro__
+        capture.findings.reads[Path(("id", Path(("attribute", kind, "__mro__")), ""))] = kind.__mro__
         if type(cls) is not type and cls not in kind.__mro__:
             capture.refuse(f"asks for an instance of `{cls.__name__}`, where others can register")
         return classes.is_below(kind, cls)
@@ -293,7 +313,7 @@ def _metaclass(classes: Classes, cls: type) -> Any:
         return classes.is_below(real, cls)
 
     def read(mirror: Any, name: str) -> Any:
-        if name in _OF_TREES and sys._getframe(1).f_code in capture.codes:
+        if name in _OF_TREES and sys._getframe(1).f_code in capture.findings.codes:
             capture.refuse(f"reads `{name}` of a class")
             found = getattr(cls, name)
             if name != "__subclasses__":

@@ -58,8 +58,8 @@ def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
             capture.refuse(f"takes {how}() of a traced value, which can raise, beside code that catches errors")
             return
         if isinstance(expect, (float, complex)):
-            capture.has_number_guards = True
-        calls = capture.graph.calls
+            capture.findings.guards_numbers = True
+        calls = capture.findings.graph.calls
         if capture.regions is not None:
             calls = capture.regions.root()
             if capture.regions.is_open(ir):
@@ -68,7 +68,7 @@ def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
         calls.append(Call(require(guard), (ir, how, expect), (Value(ir.type),), site))
         capture.decided[site] = capture.decided.get(site, 0) + 1
         if capture.decided[site] > MANY_TRIPS:
-            why = f" ({capture.unrolled[0]})" if capture.unrolled else ""
+            why = f" ({capture.findings.unrolled[0]})" if capture.findings.unrolled else ""
             capture.refuse(f"decides more than {MANY_TRIPS:,} times here, in a loop that could not be kept{why}", site)
         return
     capture.numbers.leave(ir, how)
@@ -87,6 +87,6 @@ def guard_sizes(capture: Capture, outs: tuple[Value, ...]) -> None:
     for out in outs:
         for axis, length in enumerate(out.type.shape):
             size = capture.small(size_of, (out, axis), length)
-            capture.graph.calls.append(
+            capture.findings.graph.calls.append(
                 Call(require(guard), (size, "index", length), (Value(size.type),), capture.site())
             )

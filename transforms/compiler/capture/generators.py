@@ -20,6 +20,7 @@ from ....runtime.rules.messages import PRINTS, silent
 from ....tracer.core.dispatch import has_tensor, unwrap
 from ....tracer.core.site import calls_to, is_ours
 from ....tracer.core.tensor_base import Operand, levels_of, wrap
+from ....tracer.random.draws import PLACED, SCALED, array_of, by_places, is_scaled, scaled
 from ...trees import flatten_row
 from ...user_code.scope import Path, watched
 
@@ -179,6 +180,8 @@ class Generators:
 
     def _read(self, real: Any, ir: Value, name: str) -> Any:
         found = getattr(real, name)
+        if (name in PLACED or name in SCALED) and type(real) is not random.Random and self.capture.failed is None:
+            return self._reworking(real, ir, found)
         if name in (_PYTHONS if type(real) is random.Random else _NUMPYS) and self.capture.failed is None:
             return self._drawing(ir, found)
         if name != "__class__" and not self.capture._instances.over:
@@ -189,6 +192,28 @@ class Generators:
         @functools.wraps(found, updated=())
         def call(*args: Any, **kwargs: Any) -> Any:
             return self.draws(ir, found, sys._getframe(1).f_code, args, kwargs)
+
+        return call
+
+    def _reworking(self, real: Any, ir: Value, found: Any) -> Callable[..., Any]:
+        """A method whose draws may depend on what is traced: they are made of draws that do not."""
+        name = found.__name__
+
+        @functools.wraps(found, updated=())
+        def call(*args: Any, **kwargs: Any) -> Any:
+            code = sys._getframe(1).f_code
+
+            def draw(name: str, *args: Any, **kwargs: Any) -> Any:
+                return self.draws(ir, getattr(real, name), code, args, kwargs)
+
+            if name in PLACED and (x := array_of(name, args, kwargs)) is not None:
+                return by_places(real, name, draw, x, args, kwargs)
+            if is_scaled(name, args, kwargs):
+                return scaled(name, draw, args, kwargs)
+            if name not in _NUMPYS:
+                self.capture.refuse(f"uses `{name}` of a {type(real).__name__}")
+                return found(*args, **kwargs)
+            return self.draws(ir, found, code, args, kwargs)
 
         return call
 
@@ -212,7 +237,7 @@ class Generators:
         leaves = flatten_row((*args, *kwargs.values()))[0]
         traced = has_tensor(leaves)
         reason = None
-        if code not in capture.codes and not is_ours(code.co_filename):
+        if code not in capture.findings.codes and not is_ours(code.co_filename):
             reason = f"hands a generator of random numbers to `{code.co_name}`"
         elif "out" in kwargs or (found.__name__ == "seed" and not (args or kwargs)):
             reason = f"calls {found.__name__} of a generator in a way that its source would not follow"
@@ -257,10 +282,12 @@ class Generators:
     def _record(self, fn: Any, args: tuple[Any, ...], out: Value, result: Any = None) -> None:
         capture = self.capture
         site = capture.site()
-        out.sites = () if site is None or capture._in_backward else (site, *calls_to(site.code, capture.codes))
+        out.sites = (
+            () if site is None or capture.section.backward else (site, *calls_to(site.code, capture.findings.codes))
+        )
         bound = tuple([capture.operand(a) for a in args])
-        call = Call(require(fn), bound, (out,), site, capture._in_backward, bool(capture._in_backward))
-        capture.graph.calls.append(call)
+        call = capture.new_call(require(fn), bound, (out,), site)
+        capture.findings.graph.calls.append(call)
         if capture.regions is not None:
             if capture.regions.frames:
                 capture.name(call)

@@ -43,7 +43,7 @@ def handle_of(instances: Instances, obj: Any) -> Any:
         elif type(member(cls, "__setattr__")) is types.FunctionType:
             setattr(obj, name, instances.plain(value))
         else:
-            setattr(obj, name, instances.plain(value) if instances.stands(value) else value)
+            setattr(obj, name, instances.plain(value) if instances.is_handle(value) else value)
             instances.stored.append((obj, name))
         return None
 

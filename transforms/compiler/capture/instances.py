@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ....tracer.core.foreign import conversion
 from ....tracer.core.tensor_base import Operand
 from ....tracer.memory.survivors import as_stored, note, note_held, put_back
+from ....tracer.protocols.interop import tensors_in
 from ...user_code.namespaces import type_of
 from ...user_code.scope import ABSENT, Path, is_partial, is_user_class, is_user_function, member, reader_of, watched
 from .classes import Classes, class_of_mirror
@@ -85,13 +86,13 @@ class Instances:
         if id(value) in self._containers:
             return value
         if known is not None:
-            self.capture.reads.setdefault(Path(("id", path, "")), value)
+            self.capture.findings.reads.setdefault(Path(("id", path, "")), value)
             return known[1]
         if kind in _CONTAINERS or isinstance(value, tuple):
             return self._copy(value, path)
         if kind in (set, frozenset) and len(value) <= MANY and all(map(is_constant, value)):
-            self.capture.reads[path] = value
-            names = self.capture.reads[Path(("keys", value, ""), words=path.words, parent=path)] = tuple(value)
+            self.capture.findings.reads[path] = value
+            names = self.capture.findings.reads[Path(("keys", value, ""), words=path.words, parent=path)] = tuple(value)
             self._sets.append((value, names, path))
             note_held(value)
             return value
@@ -100,17 +101,17 @@ class Instances:
             mirror = self.classes.seen(value, path)
             return value if mirror is None else mirror
         if isinstance(value, enum.Enum) and self.classes.enumeration(kind):
-            self.capture.reads[path] = value
+            self.capture.findings.reads[path] = value
             return value
         if kind is types.MethodType and is_user_function(value.__func__) and watchable(value.__self__):
             self._followed(value.__func__, path)
-            self.capture.reads[path] = value
+            self.capture.findings.reads[path] = value
             return self.capture.scope.rebuild(value)
         if is_partial(value):
-            self.capture.reads[path] = value
+            self.capture.findings.reads[path] = value
             return self.capture.scope.rebuild(value)
         if watchable(value):
-            self.capture.reads[path] = value
+            self.capture.findings.reads[path] = value
             return self.handle(value, path.words)
         return value
 
@@ -123,8 +124,8 @@ class Instances:
         names = code.co_varnames if code is not None else ()
         names = (*names[: len(value.args)], *[f"arg{k}" for k in range(len(names), len(value.args))])
         for part in ("args", "keywords"):
-            capture.reads[Path(("id", Path(("attribute", value, part)), ""))] = getattr(value, part)
-        capture.reads[Path(("keys", value.keywords, ""), words="keywords")] = tuple(value.keywords)
+            capture.findings.reads[Path(("id", Path(("attribute", value, part)), ""))] = getattr(value, part)
+        capture.findings.reads[Path(("keys", value.keywords, ""), words="keywords")] = tuple(value.keywords)
         args = [capture.see(a, Path(("item", value.args, k), words=names[k])) for k, a in enumerate(value.args)]
         keywords = {k: capture.see(v, Path(("item", value.keywords, k), words=k)) for k, v in value.keywords.items()}
         return value.func, tuple(args), keywords
@@ -135,11 +136,13 @@ class Instances:
             if owner.__module__ in ("builtins", "typing", "abc", "collections.abc") or owner in self._defined:
                 continue
             self._defined.add(owner)
-            self.capture.reads[Path(("defined", Definitions(owner), ""), words=owner.__qualname__)] = True
+            self.capture.findings.reads[Path(("defined", Definitions(owner), ""), words=owner.__qualname__)] = True
             for found in vars(owner).values():
                 function = getattr(found, "__func__", found)
                 for part in ("__code__", "__defaults__", "__kwdefaults__") * (type(function) is types.FunctionType):
-                    self.capture.reads[Path(("id", Path(("attribute", function, part)), ""))] = getattr(function, part)
+                    self.capture.findings.reads[Path(("id", Path(("attribute", function, part)), ""))] = getattr(
+                        function, part
+                    )
 
     # containers
     def _copy(self, value: Any, path: Path) -> Any:
@@ -154,8 +157,8 @@ class Instances:
             return value
         if named and (reason := own_code(type(value))) is not None:
             capture.refuse(reason)
-        capture.reads[Path(("id", path, ""))] = value
-        capture.reads[Path(("keys", value, ""), words=path.words, parent=path)] = tuple(keys)
+        capture.findings.reads[Path(("id", path, ""))] = value
+        capture.findings.reads[Path(("keys", value, ""), words=path.words, parent=path)] = tuple(keys)
         copy: Any = [] if isinstance(value, tuple) else _copied(value)
         if not isinstance(value, tuple):
             copy.clear()
@@ -200,7 +203,7 @@ class Instances:
             value.update({k: self.plain(v) for k, v in value.items()})
         return tuple(map(self.plain, value)) if type(value) is tuple else value
 
-    def stands(self, value: Any) -> bool:
+    def is_handle(self, value: Any) -> bool:
         """Whether a value is a handle or a copy, or a method of one, which no object of the user's may hold."""
         if type(value) is types.MethodType:
             return id(value.__self__) in self._real
@@ -271,7 +274,7 @@ class Instances:
         path = Path(("attribute", obj, name))
         now = getattr(obj, name, None)
         number = type(now) is int or is_float(now)  # what changes from call to call becomes an input, as others do
-        read = path in self._seen and not number and path not in capture.arrays
+        read = path in self._seen and not number and path not in capture.findings.arrays
         plain = found is ABSENT or isinstance(found, types.MemberDescriptorType) or not hasattr(type(found), "__set__")
         if self.over or capture.failed is not None or read or not plain:
             return False
@@ -289,7 +292,7 @@ class Instances:
         if self.over or watched(obj) is not ABSENT or not watchable(obj):
             return obj
         self._words[id(obj)] = words
-        self.capture.reads[Path(("attribute", obj, "__class__"), words=f"{words}.__class__")] = type(obj)
+        self.capture.findings.reads[Path(("attribute", obj, "__class__"), words=f"{words}.__class__")] = type(obj)
         made = handle_of(self, obj)
         self._handles[id(obj)] = (obj, made, dict(getattr(obj, "__dict__", {})))
         self._real[id(made)] = obj
@@ -303,7 +306,7 @@ class Instances:
         found = member(cls, name)
         if name == "__class__":
             code = sys._getframe(2).f_code
-            if code is not type_of.__code__ and (code not in self.capture.codes or _compares(cls, code)):
+            if code is not type_of.__code__ and (code not in self.capture.findings.codes or _compares(cls, code)):
                 return cls
             mirror = self.classes.mirror(cls)
             if mirror is None:
@@ -323,7 +326,7 @@ class Instances:
         if name in own and not hasattr(type(found), "__set__"):
             return self.capture.see(own[name], path)
         if found is ABSENT or (isinstance(found, types.MemberDescriptorType) and not hasattr(obj, name)):
-            self.capture.reads[Path(("absent", obj, name), words=words)] = True
+            self.capture.findings.reads[Path(("absent", obj, name), words=words)] = True
             return getattr(obj, name)  # raises
         if type(found) is types.FunctionType or hasattr(type(found), "__gradscribe_transform__"):
             return self._bound(obj, found, Path(("method", obj, name), words=words))
@@ -372,7 +375,7 @@ class Instances:
 
     def _bound(self, obj: Any, function: Any, path: Path) -> Any:
         self._followed(function, path)
-        self.capture.reads[path] = function
+        self.capture.findings.reads[path] = function
         if type(function) is types.FunctionType:
             self.capture.contexts.add(function.__code__)  # it may store attributes of the handle, which notices them
         return types.MethodType(self.capture.scope.stand_in(function), self.handle(obj))
@@ -384,7 +387,7 @@ class Instances:
 
     def _computed(self, holder: Any, found: property, path: Path, name: str, obj: Any) -> Any:
         """The value of a property of `obj`, which is read as `holder.name`."""
-        self.capture.reads[path] = found
+        self.capture.findings.reads[path] = found
         if is_user_function(found.fget):
             return self._bound(obj, found.fget, Path(("attribute", found, "fget"), words=path.words))()
         return self._unfollowed(holder, name, f"reads `{name}`, a property that it cannot follow")
@@ -392,10 +395,13 @@ class Instances:
     def _cached(self, obj: Any, found: Any, name: str) -> Any:
         """A cached property that is read for the first time: stored as Python does, it is an attribute from then on."""
         value = self._bound(obj, found.func, Path(("attribute", found, "func"), words=name))()
-        own = vars(obj)
-        own[name] = self._handles[id(obj)][2][name] = self.plain(value)
+        if any(t._node is not None for t in tensors_in(value)):
+            self.capture.refuse(f"caches `{name}`, which depends on what is differentiated, in a {type(obj).__name__}")
+            vars(obj)[name] = value
+        else:
+            vars(obj)[name] = self._handles[id(obj)][2][name] = self.plain(value)
+            self.capture.postponed = True
         note(obj, name)
-        self.capture.postponed = True
         return value
 
     def _special(self, obj: Any, name: str) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dis
 import types
 from collections.abc import Container
-from typing import Any
 
 from ....tracer.core.site import Site, is_generated
 from ..frontend.hooks import cached_by_code
@@ -31,27 +30,27 @@ def instructions(code: types.CodeType) -> tuple[dis.Instruction, ...]:
 def refused(
     code: types.CodeType, own: bool, method: bool, outside: tuple[str, ...] = (), into: dict[str, Failure] | None = None
 ) -> Failure | None:
-    """What a capture could not notice; `own` tells the function from those in it, `method` that it may store into `self`.
+    """Return why code does what a capture could not notice; `own` tells the function from those in it.
 
-    `into` gets the names of the variables and attributes from outside whose attributes are stored, and what to say of it: the
-    capture looks at what they are when they are read. `outside` are the free variables of the function.
+    It may store into what a local variable holds, an object that it has made or the handle of one. `into` gets the names of
+    the variables and attributes from outside whose attributes are stored, of a `method` also those of `self`, and what to
+    say of it: the capture looks at what they are when they are read. `outside` are the free variables of the function.
     """
     found = instructions(code)
     for k, i in enumerate(found):
-        words = _STORES.get(i.opname)
+        words: str | None = _STORES.get(i.opname)
         if i.argval in _PAST_ATTRIBUTES:
             words = words or "uses `{}`"
         if i.opname == "LOAD_ATTR" and i.argval in _PARTS:
             words = "reads `{}`"
         if i.opname == "LOAD_ATTR" and i.argval == "__class__" and _asks_a_value(code, found[k - 1]):
             words = "reads `{}`, which is that of a Tensor where a value is traced; type(x) is known"
-        if i.opname == "STORE_ATTR" and method and _into(found, k) == code.co_varnames[0]:
-            words = None
-        if i.opname == "STORE_ATTR" and words is not None and into is not None:
+        if i.opname == "STORE_ATTR" and into is not None:
             holder = _holder(found, k, outside, code.co_varnames[0] if method else None)
             if holder is not None:
                 line = i.positions.lineno if i.positions and i.positions.lineno else code.co_firstlineno
-                into.setdefault(holder, Failure(words.format(i.argval), Site(code, i.offset, line)))
+                into.setdefault(holder, Failure(str(words).format(i.argval), Site(code, i.offset, line)))
+            if holder is not None or "LOAD_FAST" in found[_loaded(found, k)].opname:
                 words = None
         if i.opname == "STORE_DEREF" and own and i.argval in code.co_freevars:
             words = "writes the enclosing variable `{}`"
@@ -65,12 +64,6 @@ def _asks_a_value(code: types.CodeType, loaded: dis.Instruction) -> bool:
     """Whether the class of a local value is asked for, which may be a number, and not that of `self`."""
     local = loaded.opname.startswith("LOAD_FAST") and loaded.argval != (code.co_varnames or ("",))[0]
     return local and not is_generated(code)
-
-
-def _into(found: tuple[dis.Instruction, ...], k: int) -> Any:
-    """The variable whose attribute instruction `k` stores."""
-    loaded = found[_loaded(found, k)].argval
-    return loaded[-1] if isinstance(loaded, tuple) and loaded else loaded
 
 
 def _loaded(found: tuple[dis.Instruction, ...], k: int) -> int:

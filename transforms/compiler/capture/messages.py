@@ -73,11 +73,9 @@ class Messages:
             if capture.failed is None:
                 op = require(print)
                 call = op.bind(*map(capture.operand, written), **kwargs)
-                capture.graph.calls.append(
-                    Call(op, call, (Value(_NOTHING),), site, capture._in_backward, bool(capture._in_backward))
-                )
+                capture.findings.graph.calls.append(capture.new_call(op, call, (Value(_NOTHING),), site))
                 if regions is not None:
-                    regions.note(capture.graph.calls[-1], [None])
+                    regions.note(capture.findings.graph.calls[-1], [None])
         if capture.failed is not None or (regions is not None and regions.unseen):
             self.print_now()
             self.wait = False
@@ -123,10 +121,10 @@ class Messages:
                 self.pending = [f for f in self.pending if f not in inside]
                 out = Value(_NOTHING)
                 site = self.capture.site()
-                back = self.capture._in_backward
-                self.capture.graph.calls.append(Call(require(text), (parts,), (out,), site, back, bool(back)))
+                back = self.capture.section.backward
+                self.capture.findings.graph.calls.append(Call(require(text), (parts,), (out,), site, back, bool(back)))
                 if self.capture.regions is not None:
-                    self.capture.regions.note(self.capture.graph.calls[-1], [a])
+                    self.capture.regions.note(self.capture.findings.graph.calls[-1], [a])
                 return out
         if not is_constant(a) and type(a) not in (Size, Shape):
             self.capture.refuse(f"prints a {type(a).__name__}, whose text it could not follow")

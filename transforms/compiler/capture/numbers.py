@@ -118,7 +118,7 @@ class Numbers:
             return False
         if regions is not None:  # what it prints waits for the end
             return not regions.unseen
-        return all(call.op not in PRINTS for call in capture.graph.calls)
+        return all(call.op not in PRINTS for call in capture.findings.graph.calls)
 
 
 def _follows(op: Any, args: tuple[Any, ...], given: list[Value]) -> bool:

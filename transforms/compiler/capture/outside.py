@@ -19,7 +19,7 @@ from ....tracer.core.site import is_generated
 from ....tracer.core.tensor_base import Operand
 from ...user_code.namespaces import makes_generators, may_draw
 from ...user_code.scipy_names import is_known
-from ...user_code.scope import is_user_class, is_user_function
+from ...user_code.scope import is_left_alone, is_user_class, is_user_function
 
 __all__ = ["generated", "is_constant", "is_mock", "is_plain_data", "is_user_error", "own_code", "why_not"]
 
@@ -40,7 +40,7 @@ _PLAIN = (types.ModuleType, type, *_LIBRARY_CALLABLES)  # which are no arrays
 _STATEFUL = frozenset(  # NumPy's own settings, which the generated source would not follow
     getattr(np, name)
     for name in (
-        "errstate", "seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize", "set_printoptions",
+        "seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize", "set_printoptions",
         "get_printoptions", "printoptions",
     )
 )  # fmt: skip
@@ -153,6 +153,8 @@ def _why_not_built_in(value: Any, name: str) -> str | None:
             return None
         if is_plain_data(value):
             return own_code(value)
+        if is_left_alone(value.__module__):  # of a library, to be asked for: a call of it ends the capture
+            return None
         return f"uses the class `{name}`"
     if owner is not None and not isinstance(owner, types.ModuleType):
         return f"reads `{name}`, a method of a {type(owner).__name__}, whose changes it could not notice"
@@ -160,7 +162,8 @@ def _why_not_built_in(value: Any, name: str) -> str | None:
         return None if value in _PURE_BUILTINS else f"calls `{name}`, which has effects or reaches outside the function"
     if value in _STATEFUL:
         return f"uses `{name}`, a setting of NumPy's"
-    return None if top in _LIBRARIES or top == "_operator" else f"calls `{top.removeprefix('_')}.{name}`"
+    module = top.removeprefix("_")  # of functions in C, `_functools`
+    return None if top in _LIBRARIES or module in PURE else f"calls `{module}.{name}`"
 
 
 def _why_not_error(cls: type) -> str | None:

@@ -1,16 +1,37 @@
-"""The record: the findings of a finished capture, as data."""
+"""The record: the findings of a capture, as data, while it runs and when it is done."""
 
 from __future__ import annotations
 
+import dataclasses
 import types
 from typing import Any, NamedTuple
 
 from ....runtime.ir.graph import Graph, Value
 from ...user_code.scope import Path
+from ..frontend.hooks import CodeSet
 from .sizes import Compared, Fixed
 from .stored import Store
 
-__all__ = ["Record"]
+__all__ = ["Findings", "Record"]
+
+
+@dataclasses.dataclass
+class Findings:
+    """The findings of a capture so far; its Record is made of them."""
+
+    graph: Graph
+    codes: set[types.CodeType] = dataclasses.field(default_factory=CodeSet)
+    unrolled: tuple[str, ...] = ()  # the loops that an attempt to keep them could not, and why
+    compared: dict[Compared, None] = dataclasses.field(default_factory=dict)  # where the code decided by a size
+    guards_numbers: bool = False  # whether it decided by a number
+    reads: dict[Path, Any] = dataclasses.field(
+        default_factory=dict
+    )  # what must be found again: the guards of the scope
+    arrays: dict[Path, tuple[Value, Any]] = dataclasses.field(default_factory=dict)  # read from outside: inputs
+    before: dict[Path, Any] = dataclasses.field(
+        default_factory=dict
+    )  # copies of them, before anything could have written
+    met_mock: bool = False  # whether something stood in a library's place that is none of its own
 
 
 class Record(NamedTuple):

@@ -9,7 +9,6 @@ import dis
 import linecache
 import operator
 import sys
-import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -71,8 +70,7 @@ class Fixed(NamedTuple):
 class Owner(Protocol):
     """The capture that sizes belong to."""
 
-    codes: set[types.CodeType]
-    compared: dict[Compared, None]
+    findings: Any  # Findings (record.py), which stands above
 
     def of_sizes(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> Any: ...
 
@@ -105,9 +103,9 @@ class Size(int):
     def decided(self, outcome: Any) -> Any:
         """Return the outcome of a comparison two frames up; one in the user's code is remembered."""
         frame = sys._getframe(2)
-        if type(outcome) is bool and frame.f_code in self.owner.codes:
+        if type(outcome) is bool and frame.f_code in self.owner.findings.codes:
             site = Site(frame.f_code, frame.f_lasti, frame.f_lineno)
-            self.owner.compared.setdefault(Compared(site, outcome))
+            self.owner.findings.compared.setdefault(Compared(site, outcome))
         return outcome
 
     def __eq__(self, other: Any) -> Any:
@@ -287,7 +285,7 @@ class Counted:
         """A number leaves its Tensor: code may decide by it."""
         site = next(iter(tensor._ir.sites), None) or self.capture.site()  # of the comparison, rather than of the `if`
         if how == "bool" and site is not None:
-            self.capture.compared.setdefault(Compared(site, bool(tensor._value)))
+            self.capture.findings.compared.setdefault(Compared(site, bool(tensor._value)))
         else:
             self.fix(tensor)
 

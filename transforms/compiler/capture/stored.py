@@ -144,7 +144,7 @@ class Stored:
         """The capture is over, and the run goes on: what was stored is there from now on."""
         waiting, self.done = self.found[self.done :], len(self.found)
         for store, value in waiting:
-            store.do(self.capture.plain(value) if self.capture.stands(value) else value)
+            store.do(self.capture.plain(value) if self.capture.is_handle(value) else value)
 
     def plain(self, value: Any) -> Any:
         """The user's function, in place of what stands for it."""
@@ -181,7 +181,7 @@ class Stored:
         said = [only_filled(code, path[2]) for code in self.codes]
         if not all(alone for alone, _ in said) or not any(fills for _, fills in said):
             return None
-        self.capture.reads[Path(("id", path, ""))] = value
+        self.capture.findings.reads[Path(("id", path, ""))] = value
         self._sinks[id(value)] = sink = Sink(self, value, path.words)
         return sink
 
@@ -191,7 +191,7 @@ class Stored:
         if sink is None:
             return None
         if path[0] in ("global", "cell", "attribute") and all(only_filled(code, path[2])[0] for code in self.codes):
-            self.capture.reads[Path(("id", path, ""))] = value
+            self.capture.findings.reads[Path(("id", path, ""))] = value
             return sink
         self.capture.refuse(f"reads `{path.words}`, into which it stores", path=path)
         return None
@@ -218,7 +218,7 @@ class Stored:
         path = Path(("attribute", function, name), words=f"{words}.{name}")
         self._read.add(path)
         if name not in vars(function):
-            capture.reads[Path(("absent", function, name), words=path.words)] = True
+            capture.findings.reads[Path(("absent", function, name), words=path.words)] = True
             return getattr(run, name)  # raises
         return capture.see(vars(function)[name], path)
 
@@ -227,7 +227,7 @@ class Stored:
         capture = self.capture
         path, now = Path(("attribute", function, name)), vars(function).get(name)
         number = type(now) is int or is_float(now)
-        if path in self._read and not number and path not in capture.arrays:
+        if path in self._read and not number and path not in capture.findings.arrays:
             capture.refuse(f"stores the attribute `{name}`")
         if self.over:
             setattr(function, name, value)

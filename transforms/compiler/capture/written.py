@@ -20,8 +20,8 @@ from ....runtime.rules.indexing import index_set
 from ....runtime.rules.messages import PRINTS
 from ....tracer.core.site import blame
 from ....tracer.core.tensor_base import Operand, wrap
+from ....tracer.core.thread_state import LOCAL, grad_mode, recording
 from ....tracer.memory.view_renewal import replay
-from ....tracer.modes.thread_state import LOCAL, grad_mode, recording
 from ...difference import difference
 from ...trees import flatten_row
 from ..schedule.reuse import ufunc_of
@@ -76,7 +76,7 @@ class Written:
 
     def _leave(self, why: str) -> None:
         """Undo what the run drew, and leave it to the plain function; where it has printed, the capture fails, and goes on."""
-        if any(call.op in PRINTS for call in self.capture.graph.calls):  # which is not to happen twice
+        if any(call.op in PRINTS for call in self.capture.findings.graph.calls):  # which is not to happen twice
             self.capture.refuse(why)
             return
         self.capture.generators.take_back()
@@ -96,7 +96,7 @@ class Written:
         return any(np.may_share_memory(base._caller, array) for base in self.bases)
 
     def place_of(self, leaf: Any) -> int | None:
-        """Which of these arrays a result is: the very object."""
+        """Return the place among these arrays of the one that a result is, the very object."""
         owner = owner_of(leaf)
         return next((k for k, base in enumerate(self.bases) if base is owner), None)
 
@@ -123,7 +123,7 @@ def returned(written: Written, leaf: Any) -> Any:
 
 
 def writes_unasked(entry: Any, before: Arrays, after: Arrays) -> str | None:
-    """Which array a source changed that its signature does not say it writes into.
+    """Say which array a source changed that its signature does not say it writes into.
 
     `before` and `after` are the arguments, and what stands outside the function, as they were and as the text left them.
     """

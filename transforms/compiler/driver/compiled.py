@@ -13,10 +13,10 @@ from sys import gettrace, modules, settrace
 from typing import TYPE_CHECKING, Any
 
 from ....runtime.arrays import PLACE, computing_with, library_of_arrays
-from ....runtime.errors import CompileError, EagerWarning, VerifyError
+from ....runtime.errors import CompileError, EagerWarning, VerifyError, is_of_a_signal
 from ....tracer.core.exits import warn_at_user
 from ....tracer.core.site import definition, prune
-from ....tracer.modes.thread_state import LOCAL
+from ....tracer.core.thread_state import LOCAL
 from ...transform import Transform
 from ...trees import flatten
 from ...user_code.scope import scope
@@ -198,6 +198,8 @@ class Compiled(Transform):
 
         NotImplemented where the call takes an arm that no checked call has taken.
         """
+        if is_of_a_signal(error):
+            raise error
         if isinstance(error, UncheckedArmError):
             return NotImplemented
         changes = entry.specialisation.signature.writes or entry.stores
@@ -264,7 +266,7 @@ class Compiled(Transform):
             return self._run_eagerly(args, kwargs)
         if isinstance(made, _compiler().NeededError):
             again = self._specialised_alone
-            return self._varying.known(made.places, lambda: again(self.inputs(args, kwargs), args, kwargs))
+            return self._varying.run_fixed(made.places, lambda: again(self.inputs(args, kwargs), args, kwargs))
         if made is None:
             return result
         if self._varying.places and (
@@ -344,7 +346,9 @@ class Compiled(Transform):
         entries = self._entries.get(key, [])
         try:
             self._entries[key] = _compiler().joined(entry, entries, self._trees) if entries else [entry]
-        except Exception:  # of ours: sources of their own do as well
+        except Exception as error:  # of ours: sources of their own do as well
+            if is_of_a_signal(error):
+                raise
             self._entries[key] = [entry, *entries]
             if self.verify:
                 raise
@@ -441,7 +445,7 @@ class Compiled(Transform):
         return {one: hits + one.left[0] for one, hits in self._own_hits().items()}
 
     def _own_hits(self) -> dict[Specialisation, int]:
-        """How many calls each served by itself, outside of trees."""
+        """Return the number of calls that each served by itself, outside of trees."""
         found = dict.fromkeys(self._texts.values(), 0) | self._hits
         for entries in list(self._entries.values()):
             for one in (one for entry in entries for one in entry.members or (entry,)):

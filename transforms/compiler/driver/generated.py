@@ -26,7 +26,7 @@ from . import cache
 from .arms import ARMS, Checked, Ran, mark
 
 if TYPE_CHECKING:
-    from ..python.emit import Emitter
+    from ..python.walk import Walk
     from ..schedule.program import Program
 
 __all__ = ["Specialisation", "coarsest", "computes_complex", "optimise"]
@@ -113,15 +113,15 @@ class Specialisation:
         """The graphs that say what statements give; where several know a value, the last one counts."""
         return [self.graph, self.raw]
 
-    def beside(self, guard: Call) -> list[Call]:
+    def guards_at(self, guard: Call) -> list[Call]:
         """The guards that look at a value at the same place."""
         return [guard]
 
-    def emitter(self) -> Emitter:
-        """Return the emitter of the source."""
-        from ..python.emit import Emitter  # stands on gast, which is slow to load
+    def walk(self) -> Walk:
+        """Return the walk through the Program that the source prints."""
+        from ..python.walk import Walk  # stands on gast, which is slow to load
 
-        return Emitter(self.program(), self.signature, getattr(self._optimised, "steps", None))
+        return Walk(self.program(), self.signature, getattr(self._optimised, "steps", None))
 
     def program(
         self, steps: Collection[str] | None = None, change: Callable[[Graph], Graph] = lambda graph: graph

@@ -53,5 +53,5 @@ def _miss_of(entry: Entry, inputs: Inputs) -> tuple[int, Miss | None]:
     _, how, expect = call.args
     kind = "number taken" if isinstance(expect, (float, complex)) else "value"
     what = f"{how}() of a traced value"
-    expected = " or ".join(repr(guard.args[2]) for guard in entry.specialisation.beside(call))
+    expected = " or ".join(repr(guard.args[2]) for guard in entry.specialisation.guards_at(call))
     return len(entry.plan.assumptions), Miss(what, expected, repr(found), call.site, REMEDIES[kind])

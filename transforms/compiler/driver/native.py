@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ....runtime.errors import CompileError
+from ....runtime.errors import CompileError, is_of_a_signal
 from ....tracer.core.exits import warn_at_user
 from ...difference import difference
 from ...trees import flatten_row, unflatten
@@ -121,6 +121,8 @@ class Native:
         try:
             problem = served.checked(entry, inputs)
         except Exception as error:  # of ours
+            if is_of_a_signal(error):
+                raise
             problem = _Problem(f"its check raised {error!r}", True)
         if problem is None:
             served.serve(entry)
@@ -153,6 +155,8 @@ class Native:
         except RefusedError as why:
             return str(why)
         except Exception as error:  # of ours: NumPy's source does as well
+            if is_of_a_signal(error):
+                raise
             self._warn(f"could not be written in C ({error!r}); please report it")
             return f"it could not be written in C ({error!r})"
         try:
@@ -353,6 +357,8 @@ class _Served:
             try:
                 found = run(kernel, given[1])
             except Exception as error:
+                if is_of_a_signal(error):
+                    raise
                 return _Problem(f"it raised {error!r}", True)
             if self._unfinished:
                 return _Problem("C leaves its first call to NumPy", False)

@@ -153,7 +153,7 @@ class Tree(Specialisation):
         """The graphs that say what statements give."""
         return self.straight()
 
-    def beside(self, guard: Call) -> list[Call]:
+    def guards_at(self, guard: Call) -> list[Call]:
         """The guards of the arms of a fork."""
         return next(
             (g for g in ([guard for guard, _ in node.arms] for node in self.root.nodes()) if guard in g), [guard]
@@ -203,7 +203,7 @@ class Tree(Specialisation):
 
 
 def _taken(ran: Ran) -> int | None:
-    """Which path a call took; None where it raised before it returned."""
+    """Return the path that a call took; None where it raised before it returned."""
     return next((k for k, (hits,) in enumerate(ran.paths) if hits), None)
 
 
@@ -250,7 +250,7 @@ def _is_plain(path: Specialisation) -> bool:
 
 
 def _returns(body: list[Any]) -> list[tuple[list[Any], int]]:
-    """Where the paths of a source return, in its order: each list of statements, and the place in it."""
+    """Return the ends of the paths of a source, in its order: each list of statements, and the place of its return."""
     found: list[tuple[list[Any], int]] = []
     for k, node in enumerate(body):
         if isinstance(node, ast.If):

@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....runtime.arrays import is_array, is_plain_array
-from ....runtime.errors import AutogradError, GradientLossError
+from ....runtime.errors import AutogradError, GradientLossError, is_of_a_signal
 from ....runtime.ir.graph import Call, Graph
 from ....runtime.ir.opcodes import has_effects
 from ....runtime.rules.control import GUARD
+from ....tracer.core.dispatch import AFTER_ERROR
 from ....tracer.core.graph import AccumulateGrad, reached_from
 from ....tracer.core.site import Site, definition
 from ....tracer.core.tensor_base import Operand
-from ....tracer.modes.thread_state import recording, transforming
+from ....tracer.core.thread_state import recording, transforming
 from ...difference import LOOSE_COMPLEX, NO_SIGNS, difference
 from ...trees import flatten_row, unflatten
 from ...user_code.scope import Path, all_code
@@ -128,6 +129,8 @@ class Entry:
             try:
                 return self._run(function, copies[0], copies[1].copy(), outside)
             except Exception as error:
+                if is_of_a_signal(error):
+                    raise
                 return error
 
     def fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -215,15 +218,20 @@ def captured(
     unrolled: tuple[str, ...] = ()
     sizes = reaches_sizes(untransformed(function))
     if keeps and reaches_control_flow(untransformed(function)):
-        for joins in (True, False):
-            first = Capture(varying, keeps=True, sizes=sizes, joins=joins)
+        joins, runs_through = True, False
+        while True:
+            first = Capture(varying, keeps=True, sizes=sizes, joins=joins, runs_through=runs_through)
             try:
                 return _captured(function, inputs, optimised, varying, families, first)
             except (GivenUp, GradientLossError) as error:
                 return _uncaptured(function, inputs, first, error)
             except LoopRejected as why:
                 first.generators.take_back()
+                if not runs_through and why.reason.startswith(AFTER_ERROR):  # perhaps because of the values of one trip
+                    runs_through = True
+                    continue
                 if first.regions is not None and first.regions.joined:
+                    joins = False
                     continue
                 if first.numbers.places:
                     raise NeededError(first.numbers.bounds or first.numbers.places) from None
@@ -231,7 +239,7 @@ def captured(
                 unrolled = (*(first.regions.unrolled() if first.regions else ()), f"{where}it {why.reason}")
                 break
     capture = Capture(varying, sizes=sizes)
-    capture.unrolled = unrolled
+    capture.findings.unrolled = unrolled
     try:
         return _captured(function, inputs, optimised, varying, families, capture)
     except (GivenUp, GradientLossError) as error:
@@ -279,7 +287,7 @@ def _entered(function: Any, inputs: Inputs, capture: Capture) -> tuple[list[Any]
             static.append(tensor._ir)
         elif is_generator(leaf):
             tensors.append(capture.generator(leaf, None))
-            static.append(capture.graph.inputs[-1])
+            static.append(capture.findings.graph.inputs[-1])
         else:
             tensors.append(capture.instance(leaf))
             static.append(leaf)
@@ -301,7 +309,8 @@ def _captured(
     copies = inputs.copied()
     owned, static, values = _entered(function, inputs, capture)
     n = len(inputs.args)
-    containers = Containers([*inputs.args, *inputs.kwargs.values()], values)
+    held = inputs.containers(values)
+    containers = Containers(*held) if held[0] else None
     with recording(capture), transforming(owned, gradient=False):
         try:
             raw = capture.scope.rebuild(function)(*values[:n], **dict(zip(inputs.kwargs, values[n:], strict=True)))
@@ -313,6 +322,8 @@ def _captured(
             raise
         except Exception as error:
             capture.stored.raised = True
+            if is_of_a_signal(error):
+                raise
             if capture.numbers.places and capture.numbers.may_run_again():
                 capture.numbers.need(capture.numbers.places, "raises an error")
             if capture.kept:
@@ -346,7 +357,7 @@ def _captured(
                 raise GivenUp
         finally:
             capture.settle()
-            if not (capture.abandoned or capture.kept):
+            if containers is not None and not (capture.abandoned or capture.kept):
                 containers.give_back(lambda leaf: _given(capture, leaf, function))
         capture.returned = True
         count = len(flatten_row(raw)[0])
@@ -370,8 +381,8 @@ def _captured(
             result, values = result
             capture.stored.finish(values)
     if capture.failed is not None:
-        return result, capture.failed._replace(passing=capture.met_mock)
-    if containers.changed():
+        return result, capture.failed._replace(passing=capture.findings.met_mock)
+    if containers is not None and containers.changed():
         return result, Failure("changes a list or dict that is an argument", definition(function))
     if capture.postponed:
         return result, None
@@ -380,6 +391,8 @@ def _captured(
             function, inputs, capture.record(), outputs, (static, structure, raw), copies, optimised, families
         )
     except Exception as error:  # of ours: the user's run is over
+        if is_of_a_signal(error):
+            raise
         return result, Unwritten(error, capture.kept)
 
 
@@ -415,6 +428,10 @@ def _made(
         return Failure(
             "decides by a value that comes after an effect, a draw or a message, which cannot be taken back", graph.site
         )
+    if record.fixed:
+        from ..passes.fixed_lengths import with_lengths  # most functions fix none
+
+        graph = with_lengths(graph, {f.axis[0] for f in record.fixed if f.axis[1] == 0})
     literal = unflatten(structure, range(len(outputs))) if outputs else raw
     trees_given = list(unflatten(inputs.structure, static))
     literal = with_instances(literal, inputs.names, trees_given)
@@ -437,45 +454,59 @@ def _made(
     signature.purpose = purpose_of(function, definition(function))
     signature.stores = tuple([store.words for store in stores])
     name = function_name(function)
-    recorded, final, rebuild = graph.copy(), None, None if written else structure
+    recorded, rebuild = graph.copy(), None if written else structure
     outline = None if families is None or record.varied_outside else outline_of(recorded, signature, name, rebuild)
     specialisation = None if families is None else families.serving(outline)
-    key, shared = None, specialisation is not None
+    shared = specialisation is not None
     if specialisation is None:
-        variant = "" if optimised is None else getattr(optimised, "key", None)  # None: the source is not to be shared
-        key = None if variant is None or cache.folder() is None else cache_key(graph, signature, name, variant)
-        text = None if key is None else cache.load(key)
-        if text is None:
-            final = (optimised or optimise)(graph)
-            steps = getattr(optimised, "steps", None)
-            text = emit(final, signature, name, recorded, steps)
-            show = getattr(optimised, "show_schedule", None)
-            if show is not None:
-                show(final, signature, name)
         digest = None if record.varied else Inputs(function, tuple(copies[0]), copies[1]).digest()
-        specialisation = Specialisation(text, final, recorded, signature, name, rebuild, digest, optimised, key)
+        specialisation = _specialisation(graph, recorded, signature, name, rebuild, digest, optimised)
     specialisation.unrolled = record.unrolled
     if record.reordered or (LOOSE_COMPLEX and computes_complex(recorded)):
         specialisation.eps = coarsest(recorded)
     elif record.unsigned:
         specialisation.eps = NO_SIGNS
-    arrays = {path: ANY_INT if type(value) is int else value for path, value in record.arrays.items()}
-    plan = GuardPlan(
-        arguments, n, inputs.assumed(), record.guarded, arrays, record.codes, definition(function),
-        record.written, record.twins,
-    )  # fmt: skip
-    plan.compared = record.compared
+    plan = _plan(function, inputs, record)
     plan.fixed = tuple([(signature.name_of(v), axis, v.type.shape[axis], f) for (v, axis), f in fixed])
-    plan.free = inputs.free
     entry = Entry(plan, specialisation, extras, stores=stores)
     site = next((c.site for c in recorded.calls if c.op is GUARD and c.args[1] != "bool"), None)
     outside = _outside(record, graph, extras)
     if not shared:
         specialisation.outside = bytes_of(outside)
     return Made(
-        entry, copies, record.guards_numbers, site, record.reads, key, outline, shared, record.varied, inputs, outside,
+        entry, copies, record.guards_numbers, site, record.reads, None if shared else specialisation.key, outline, shared,
+        record.varied, inputs, outside,
         record.kept, record.held, {name: record.arrays[path] for name, path in extras},
     )  # fmt: skip
+
+
+def _specialisation(
+    graph: Graph, recorded: Graph, signature: Signature, name: str, rebuild: Any, digest: int | None,
+    optimised: Callable[[Graph], Graph] | None,
+) -> Specialisation:  # fmt: skip
+    """Return the source of a graph as a function: the disk cache's, or what passes, schedule and target make of it now."""
+    variant = "" if optimised is None else getattr(optimised, "key", None)  # None: the source is not to be shared
+    key = None if variant is None or cache.folder() is None else cache_key(graph, signature, name, variant)
+    text, final = None if key is None else cache.load(key), None
+    if text is None:
+        final = (optimised or optimise)(graph)
+        text = emit(final, signature, name, recorded, getattr(optimised, "steps", None))
+        show = getattr(optimised, "show_schedule", None)
+        if show is not None:
+            show(final, signature, name)
+    return Specialisation(text, final, recorded, signature, name, rebuild, digest, optimised, key)
+
+
+def _plan(function: Callable[..., Any], inputs: Inputs, record: Record) -> GuardPlan:
+    """Return the guards of a capture: what it assumes of its arguments and of what it reads from outside."""
+    arrays = {path: ANY_INT if type(value) is int else value for path, value in record.arrays.items()}
+    plan = GuardPlan(
+        inputs.names, len(inputs.args), inputs.assumed(), record.guarded, arrays, record.codes, definition(function),
+        record.written, record.twins,
+    )  # fmt: skip
+    plan.compared = record.compared
+    plan.free = inputs.free
+    return plan
 
 
 def _outside(record: Record, graph: Graph, extras: list[tuple[str, Path]]) -> dict[str, Any]:
@@ -516,7 +547,7 @@ def _given(capture: Capture, leaf: Any, function: Any) -> Any:
     """A result of the captured run as the caller gets it; what follows from a leaf outside keeps its history, as in eager."""
     outside: list[AccumulateGrad] = []
     if capture.failed is not None and isinstance(leaf, Operand) and leaf.requires_grad:
-        reached_from([leaf._node], outside)
+        outside = reached_from([leaf._node]).outside
     transformed = hasattr(type(function), "__gradscribe_transform__")  # it gives Tensors where some stood there before
     if any(node.ir is None and not (transformed and node.seq > capture.began) for node in outside):
         return leaf

@@ -21,7 +21,8 @@ from ..frontend.user_names import line_text
 from .guards.inputs import RUNTIME, Inputs
 
 if TYPE_CHECKING:
-    from ..python.emit import Emitter
+    from ..python.emit import Defined
+    from ..python.walk import Walk
     from .specialise import Entry, Specialisation
 
 __all__ = ["Statement", "failing_guard", "first_difference", "graph_inputs", "quoted", "statements"]
@@ -44,36 +45,36 @@ def quoted(site: Site | None) -> str:
 
 def statements(specialisation: Specialisation) -> list[Statement]:
     """The statements of a source that belong to calls; none where source and graph do not fit together."""
-    from ..python.emit import (
-        emitters_of_functions,
-    )  # stands on gast, which is slow to load, and few sources are looked into
+    from ..python.emit import defined, walks_of_functions  # stands on gast, which is slow to load
 
-    emitter = specialisation.emitter()  # as it wrote the source
-    definition = emitter.function("f")
-    functions = emitters_of_functions(definition)
+    walk = specialisation.walk()  # as it wrote the source
+    made = defined(walk, "f")
+    functions = walks_of_functions(made.definition)
     *helpers, function = [node for node in ast.parse(specialisation.text).body if isinstance(node, ast.FunctionDef)]
     if [helper.name for helper in helpers] != list(functions):
         return []
     found = [
         statement._replace(names={})  # of each call of the function others
         for helper, its in zip(helpers, functions.values(), strict=True)
-        for statement in _statements_of(its, its.function(helper.name), helper)
+        for statement in _statements_of(its, defined(its, helper.name), helper)
     ]
-    return found + _statements_of(emitter, definition, function)
+    return found + _statements_of(walk, made, function)
 
 
-def _statements_of(emitter: Emitter, definition: Any, function: ast.FunctionDef) -> list[Statement]:
+def _statements_of(walk: Walk, made: Defined, function: ast.FunctionDef) -> list[Statement]:
     """The statements of one function, as it was written and as it stands in the text."""
-    from ..python.blocks import each_statement, parts_of  # stands on gast
+    from ..python.entries import each_statement  # stands on gast
+    from ..python.tuples import parts_of
 
-    named = {v: tree.id for v, tree in emitter.trees.items() if hasattr(tree, "id") and v not in emitter.lists.bundled}
-    written, nodes = list(_each(definition.body)), list(_each(function.body))
+    named = {v: tree.id for v, tree in walk.trees.items() if hasattr(tree, "id") and v not in walk.lists.bundled}
+    written, nodes = list(_each(made.definition.body)), list(_each(function.body))
     if len(nodes) != len(written):
         return []
-    at = {id(part): node for made, node in zip(written, nodes, strict=True) for part in parts_of(made)}
+    at = {id(tree): node for tree, node in zip(written, nodes, strict=True)}
     return [
         Statement(node.lineno, _header_of(node).end_lineno, call, {v: named[v] for v in call.outs if v in named})
-        for node, call in ((at[id(made)], call) for made, call in each_statement(emitter.entries))
+        for node, parts in ((at[id(line[0])], parts_of(line)) for line in each_statement(made.entries))
+        for _, call in parts
     ]
 
 

@@ -44,7 +44,7 @@ class Varying:
         self.fixed |= places
         self.places -= places
 
-    def known(self, places: Collection[Any], run: Callable[[], Any]) -> Any:
+    def run_fixed(self, places: Collection[Any], run: Callable[[], Any]) -> Any:
         """Run a call whose source has to know the numbers at these places; an error may have another reason."""
         self.fix(places)
         try:

@@ -12,9 +12,20 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from .hooks import GLOBALS, HOOKS, IN_PLACE, ITERATING, METHOD_FLAG, NULL_AFTER, SIZES, all_code, cached_by_code
+from .hooks import (
+    GLOBALS,
+    HOOKS,
+    IN_PLACE,
+    ITERATING,
+    METHOD_FLAG,
+    NULL_AFTER,
+    SIZES,
+    all_code,
+    cached_by_code,
+    count_iterated,
+)
 
-__all__ = ["rewritten_bytecode", "stores_through_module", "telling_bytecode"]
+__all__ = ["Hook", "rewritten_bytecode", "stores_through_module", "telling_bytecode"]
 
 _KNOWN = ((3, 11), (3, 12), (3, 13))  # the versions of Python whose instructions these are
 _JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
@@ -28,7 +39,7 @@ _COMPARISONS = {"<": "Lt", "<=": "LtE", "==": "Eq", "!=": "NotEq", ">": "Gt", ">
 _UNARY = {"UNARY_NEGATIVE": "USub", "UNARY_POSITIVE": "UAdd", "UNARY_INVERT": "Invert"}
 
 
-class _Hook:
+class Hook:
     """A constant of rewritten code: `hook @ operand` runs it, for which the stack needs one place; `~hook` runs it without."""
 
     __slots__ = ("_run",)
@@ -44,7 +55,7 @@ class _Hook:
 
 
 class _Call:
-    """What stands where the NULL of a call stood: Python calls it with the callable in front of the arguments."""
+    """The callable in the place of a call's NULL, which Python calls with the callable in front of the arguments."""
 
     __slots__ = ("_run",)
 
@@ -70,7 +81,7 @@ class _Step:
 
     @property
     def units(self) -> int:
-        """How many units of two bytes it takes."""
+        """The number of units of two bytes that it takes."""
         self.extended = max(self.extended, (self.arg.bit_length() - 1) // 8 if self.arg else 0)
         return self.extended + 1 + self.caches
 
@@ -234,7 +245,7 @@ class _Rewriter:
 
     def hook(self, key: Any, run: Callable[..., Any]) -> list[_Step]:
         """Return the instructions that put `run(top)` in the place of the top of the stack."""
-        return [self.const(key, _Hook(run)), _Step("SWAP", 2), _Step("BINARY_OP", _MATMUL)]
+        return [self.const(key, Hook(run)), _Step("SWAP", 2), _Step("BINARY_OP", _MATMUL)]
 
     def globals(self) -> _Step:
         """Return the instruction that puts the module's globals onto the stack."""
@@ -255,7 +266,7 @@ class _Rewriter:
     def handler(self, k: int, enter: Callable[[Any], Any], caught: Callable[[], Any]) -> list[_Step] | None:
         """Return the instructions for one at which a handler of errors begins, or a `with`; None for any other."""
         step, before = self.steps[k], self.steps[k - 1].name if k else ""
-        told = [self.const("caught", _Hook(caught)), _Step("UNARY_INVERT"), _Step("POP_TOP")]
+        told = [self.const("caught", Hook(caught)), _Step("UNARY_INVERT"), _Step("POP_TOP")]
         if before == "PUSH_EXC_INFO" and step.name == "POP_TOP":  # of everything
             return [*told, step]
         if before == "CHECK_EXC_MATCH":  # the jump past a handler that it is not
@@ -358,6 +369,9 @@ class _Hooked:
     ) -> None:  # fmt: skip
         self.rewriter, self.modules, self.declared, self.operators = rewriter, modules, declared, operators
         self.run = dict(zip(HOOKS, hooks, strict=True))
+        self.stores = any(
+            _stores(step, before) for step, before in zip(rewriter.steps[1:], rewriter.steps, strict=False)
+        )
 
     def groups(self) -> list[list[_Step]]:
         """Return for each instruction those that stand in its place."""
@@ -383,6 +397,8 @@ class _Hooked:
                     new = [step]
             elif of_calls.get(k) in ("CALL", "PRECALL"):  # of `R["f"](x)`: the global is not what is called
                 new = [self.through_call(), _Step(step.name, step.arg & ~1, step.caches)]
+            elif self.stores and step.name in ("STORE_FAST", "STORE_DEREF") and before in _GIVES:
+                new = [*rewriter.hook("own", self.run["__gs_own__"]), step]
             elif (told := rewriter.handler(k, self.run["__gs_enter__"], self.run["__gs_caught__"])) is not None:
                 new = told
             else:
@@ -470,6 +486,16 @@ class _Hooked:
         return [*pair, *new, *truth]
 
 
+_GIVES = frozenset(["CALL", "CALL_KW", "CALL_FUNCTION_EX", "BINARY_OP", "BINARY_SUBSCR", "BINARY_SLICE", "LOAD_ATTR"])
+
+
+def _stores(step: _Step, before: _Step) -> bool:
+    """Return whether an instruction may store into an array: by an index, in place, or by a call whose result nobody reads."""
+    if step.name == "POP_TOP":
+        return before.name.startswith("CALL")
+    return step.name in ("STORE_SUBSCR", "STORE_SLICE") or (step.name == "BINARY_OP" and step.arg >= IN_PLACE)
+
+
 def _seen_by(step: _Step) -> str:
     """Return the builtin that does to the top of the stack what an instruction does: ask for its truth, make text of it."""
     if step.name == "TO_BOOL" or (
@@ -494,7 +520,13 @@ _ITERATES = frozenset(["GET_ITER", "GET_YIELD_FROM_ITER", "UNPACK_SEQUENCE", "UN
 
 def _over(function: Callable[..., Any], iterate: Callable[[Any], Any]) -> Callable[..., Any]:
     """Return a builtin that runs over its arguments, whose special methods are in scope."""
-    return lambda *args, **options: function(*map(iterate, args), **options)
+    name = getattr(function, "__name__", "")
+
+    def call(*args: Any, **options: Any) -> Any:
+        over = count_iterated(name, len(args))
+        return function(*map(iterate, args[:over]), *args[over:], **options)
+
+    return call
 
 
 def _with_null_above(made: list[_Step]) -> list[_Step]:

@@ -176,7 +176,7 @@ class Expressions:
         return self._rest(node, test) if parts is None else operator_call("listcomp", parts, node)
 
     def _items(self, node: Any) -> Any:
-        """What a comprehension goes through, its element as a function of an item, and its line; None where more is in it."""
+        """Return the iterable of a comprehension, its element as a function of an item, its line; None if it has more parts."""
         (first, *more) = node.generators
         names = {n.id for n in gast.walk(first.target) if isinstance(n, gast.Name)}
         shared = any(uses([c]).reads & names for c in closures([node.elt]))

@@ -7,6 +7,7 @@ import inspect
 import types
 from typing import Any, NamedTuple
 
+from ....runtime.errors import is_of_a_signal
 from .hooks import cached_by_code
 from .operators import CELL, CONTROL
 
@@ -119,6 +120,8 @@ def _conversion(code: types.CodeType, sizes: bool) -> Conversion:
     except NoSource as error:
         return Conversion(None, str(error))
     except Exception as error:  # also what is nested deeper than Python compiles: the function runs as it is
+        if is_of_a_signal(error):
+            raise
         return Conversion(None, f"its conversion failed ({type(error).__name__}: {error})")
     if not is_converted(made):
         return Conversion(None, "nothing in it is converted")

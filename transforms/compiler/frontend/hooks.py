@@ -35,6 +35,7 @@ __all__ = [
     "all_code",
     "cached_by_code",
     "catches",
+    "count_iterated",
     "needs_of",
     "renamed",
     "rewritten",
@@ -46,7 +47,7 @@ CALLED = "()"  # behind a name: what a call of it runs
 GLOBALS = "__gradscribe_globals__"  # the name by which rewritten code reaches the module's real globals
 HOOKS = (
     "__gs_read__", "__gs_method__", "__gs_call__", "__gs_item__", "__gs_put__", "__gs_grow__",
-    "__gs_operator__", "__gs_iterate__", "__gs_enter__", "__gs_seen__", "__gs_caught__",
+    "__gs_operator__", "__gs_iterate__", "__gs_enter__", "__gs_seen__", "__gs_caught__", "__gs_own__",
 )  # fmt: skip
 OPERATORS: dict[str, tuple[Callable[..., Any], str, str]] = {  # by the name of the node: what it does, and by which methods
     "Add": (operator.add, "__add__", "__radd__"), "Sub": (operator.sub, "__sub__", "__rsub__"),
@@ -85,12 +86,23 @@ ITERATING = frozenset(  # builtins that run over what they are given
         "dict",
     ]
 )
+
+
+def count_iterated(name: str, count: int) -> int:
+    """Return how many of so many arguments such a builtin runs over, the first: `sum(xs, start)`, but `max(a, b)`."""
+    return count if name == "zip" else 0 if name in ("min", "max") and count > 1 else 1
+
+
 SPECIAL = frozenset([n for _, *names in OPERATORS.values() for n in names if n]) | {
     "__iter__", "__next__", "__enter__", "__float__", "__complex__", "__len__", "__abs__", "__getitem__", "__reversed__",
     "__bool__", "__int__", "__index__", "__round__", "__floor__", "__ceil__", "__trunc__",
 }  # fmt: skip
 OF_TEXT = ("__str__", "__repr__", "__format__", "__hash__")  # which most classes have, and few compute in
 SIZES = frozenset(["shape", "ndim", "dtype"])  # of arrays, which no object hides a gradient in
+_WRITING = frozenset(["fill", "put", "sort", "partition"])  # methods of arrays
+_WRITERS = frozenset(
+    ["copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"]
+)  # functions of NumPy
 
 
 class Needs(NamedTuple):
@@ -232,8 +244,11 @@ def needs_of(code: types.CodeType) -> Needs:
     """Return what the code of a function needs."""
     found = [_uses(part) for part in all_code(code)]
     uses = [use for one, _, _ in found for use in one]
+    writes = any(use.called and use.chain[-1] in _WRITERS for use in uses) or any(
+        isinstance(const, tuple) and "out" in const for part in all_code(code) for const in part.co_consts
+    )  # a keyword
     return Needs(
-        any(told for _, told, _ in found),
+        writes or any(told for _, told, _ in found),
         any(calls for _, _, calls in found),
         frozenset([use.chain for use in uses]),
         frozenset([use.chain for use in uses if use.called]),
@@ -322,10 +337,12 @@ def _rewriter() -> Callable[..., Any]:
             stem = code.co_qualname.rpartition(".")[0].rpartition(".")[2]
             self.private = f"_{stem.lstrip('_')}" if stem.isidentifier() else ""
             self.declared: set[str] = set()
+            self.written: set[str] = set()
             self.in_class = False
 
         def function(self, node: Any) -> Any:
             self.declared = {n for g in gast.walk(node) if isinstance(g, gast.Global) for n in g.names}
+            self.written = {n.id for part in gast.walk(node) for n in _written(part) if isinstance(n, gast.Name)}
             node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
             if isinstance(node, gast.Lambda):
                 node.body = self.visit(node.body)
@@ -368,7 +385,10 @@ def _rewriter() -> Callable[..., Any]:
             node.keywords = [self.visit(k) for k in node.keywords]
             if isinstance(func, gast.Name):
                 if self.operators and func.id in ITERATING:
-                    node.args = [a if isinstance(a, gast.Starred) else self._iterated(a) for a in node.args]
+                    over = count_iterated(func.id, len(node.args))
+                    node.args[:over] = [
+                        a if isinstance(a, gast.Starred) else self._iterated(a) for a in node.args[:over]
+                    ]
                 if func.id in self.declared:
                     node.func = self._hook("__gs_call__", [self.visit(func)], func)
                 elif (func.id in self.bound or self.in_class) and func.id != "super":
@@ -383,7 +403,10 @@ def _rewriter() -> Callable[..., Any]:
 
         # stores
         def visit_Assign(self, node: Any) -> Any:
+            made = isinstance(node.value, (gast.Call, gast.BinOp, gast.UnaryOp, gast.Subscript, gast.Attribute))
             node.value = self.visit(node.value)
+            if made and len(node.targets) == 1 and getattr(node.targets[0], "id", None) in self.written:
+                node.value = self._hook("__gs_own__", [node.value], node.value)
             node.targets = [self._target(t) for t in node.targets]
             if all(isinstance(t, (gast.Tuple, gast.List)) for t in node.targets):
                 node.value = node.value if isinstance(node.value, gast.Tuple) else self._iterated(node.value)
@@ -484,7 +507,7 @@ def _rewriter() -> Callable[..., Any]:
             return node
 
         def _tested(self, node: Any) -> Any:
-            """What is asked for its truth, and for nothing else."""
+            """Visit an expression that is asked for its truth, and for nothing else."""
             if isinstance(node, gast.BoolOp):
                 node.values = [self._tested(v) for v in node.values]
                 return node
@@ -589,6 +612,19 @@ def _rewriter() -> Callable[..., Any]:
 
     def _load(name: str) -> Any:
         return gast.Name(id=name, ctx=gast.Load(), annotation=None, type_comment=None)
+
+    def _written(node: Any) -> list[Any]:
+        """Return what a node stores into: of a call, what it may."""
+        if isinstance(node, gast.Subscript) and not isinstance(node.ctx, gast.Load):
+            return [node.value]
+        if isinstance(node, gast.AugAssign):
+            return [node.target]
+        if isinstance(node, gast.Expr) and isinstance(node.value, gast.Call):  # whose result nobody reads
+            return [*node.value.args, *[k.value for k in node.value.keywords]]
+        if isinstance(node, gast.Call):
+            of_method = isinstance(node.func, gast.Attribute) and node.func.attr in _WRITING
+            return [k.value for k in node.keywords if k.arg == "out"] + ([node.func.value] if of_method else [])
+        return []
 
     def _is_of_arrays(node: Any) -> bool:
         """Return whether an index can only be one of an array: slices, None, tuples with such, negative numbers."""

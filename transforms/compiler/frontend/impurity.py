@@ -23,6 +23,8 @@ def impurities(nodes: Iterable[Any], own: set[str], declared: dict[str, str]) ->
     found: dict[tuple[int, str], None] = {}
     for node in own_nodes(nodes):
         reason = _WORDS.get(type(node).__name__) or getattr(node, "gs_reason", None)
+        if type(node) is gast.With and all(map(_is_quiet, node.items)):
+            continue
         stored = isinstance(getattr(node, "ctx", None), (gast.Store, gast.Del))
         if isinstance(node, gast.Attribute) and stored:
             reason = f"stores the attribute `{node.attr}`"
@@ -64,3 +66,10 @@ def _base(node: Any) -> str | None:
     while isinstance(node, gast.Subscript):
         node = node.value
     return node.id if isinstance(node, gast.Name) else None
+
+
+def _is_quiet(item: Any) -> bool:
+    """Whether a context is `np.errstate(...="ignore")`, in which the same numbers are computed."""
+    call = item.context_expr
+    name = getattr(getattr(call, "func", None), "attr", None) or getattr(getattr(call, "func", None), "id", None)
+    return name == "errstate" and all(getattr(k.value, "value", None) == "ignore" for k in call.keywords)

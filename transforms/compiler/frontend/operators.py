@@ -11,8 +11,8 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from ....tracer.core.listening import captured_scope, control_flow
 from ....tracer.core.losses import caught, telling
-from ....tracer.modes.listening import captured_scope, control_flow
 
 __all__ = ["CELL", "CONTROL", "Regions", "Undefined", "operators"]
 

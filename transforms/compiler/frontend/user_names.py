@@ -91,8 +91,8 @@ def name_values(graph: Graph, known: dict[Value, str]) -> dict[Value, str]:
     for k, call in enumerate(graph.calls):
         if call.backward or call.site is None or (call.outs[0].type.kind == "python" and not call.outs[0].sites):
             continue  # sizes among them, which are computed where they are needed
-        if k + 1 < len(graph.calls) and _continues(call, graph.calls[k + 1]):
-            continue  # one line of the user's that took several operations: the last one has the name
+        if _continues(call, graph.calls, k + 1):
+            continue  # one call of the user's that took several operations: the last one has the name
         function = function_of(call)
         given = _names_given(call) if function is None else _names_of_results(call, function)
         for out, name in zip(call.outs, given, strict=False):
@@ -180,10 +180,16 @@ def all_values(graph: Graph) -> list[Value]:
     return found
 
 
-def _continues(call: Call, following: Call) -> bool:
-    if following.site != call.site or following.backward or following.outs[0].sites != call.outs[0].sites:
-        return False
-    return any(v in call.outs for v in following.reads)
+def _continues(call: Call, calls: list[Call], k: int) -> bool:
+    """Whether the operations from place `k` on that the same call of the user's took read what this one gave."""
+    while k < len(calls):
+        following = calls[k]
+        if following.site != call.site or following.backward or following.outs[0].sites != call.outs[0].sites:
+            return False
+        if any(v in call.outs for v in following.reads):
+            return True
+        k += 1
+    return False
 
 
 def _names_given(call: Call) -> list[str | None]:
@@ -225,7 +231,7 @@ _NOUNS = {
 
 
 def noun_of(call: Call) -> str:
-    """What the result of a call may be called where nothing else says it: `exp`, or `ratio` of a division."""
+    """Return a name for the result of a call of which nothing else gives one: `exp`, or `ratio` of a division."""
     name = call.op.base.name
     return _NOUNS.get(name, name if name.isidentifier() else "value")
 
@@ -273,7 +279,7 @@ class _Places(NamedTuple):
 
 
 def span_of(site: Site) -> Span:
-    """Where the instruction at a site stands in the source: line, end line, column, end column."""
+    """Return the position in the source of the instruction at a site: line, end line, column, end column."""
     positions = _positions(site.code)
     k = site.offset // 2
     return positions[k] if k < len(positions) else ()
@@ -366,8 +372,8 @@ def operands_of(node: Any, code: types.CodeType) -> tuple[str | None, ...]:
         while isinstance(root, (gast.Attribute, gast.Subscript)):
             root = root.value
         local = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
-        if isinstance(root, gast.Name) and root.id in local:
-            args.insert(0, name(node.func.value))  # a method
+        if root is not None and (not isinstance(root, gast.Name) or root.id in local):
+            args.insert(0, name(node.func.value))  # a method, of what has a name or of `(x @ W)`
         return tuple(args)
     return ()
 

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from ....runtime.ir.graph import Value, values_in
+from ....runtime.ir.opcodes import PARTS
 from ..schedule.program import Assign, If, Loop, Program, Push, Return, Statement, Unpack, each_statement, leaves_of
 from .values import RefusedError
 
@@ -55,6 +56,8 @@ class _Walk:
         match s:
             case Unpack(tree=tree):
                 self.arguments.update(filter(_has_memory, leaves_of(tree)))
+            case Assign(call=call) if call.op is PARTS:
+                pass  # C copies the items that are results
             case Assign(slots=slots):
                 for slot in slots:
                     if slot.memory == "view":

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....runtime.ir.graph import Value
 from ..schedule.signature import Instance, children
-from .prelude import BLAS, CHOLESKY, CUT, FRAME, HEAD, LU, MATHS, NOTHING, PRODUCT, ROOM, STACKS, SUMS, VECTORS
+from .prelude import BLAS, CHOLESKY, CUT, FRAME, HEAD, LU, MATHS, NOTHING, PRODUCT, ROOM, ROWS, STACKS, SUMS, VECTORS
 from .values import CTYPES, Arr, CValue, Num, RefusedError, contiguous, is_native, literal
 
 __all__ = ["Alone", "Parameter", "Standalone"]
@@ -41,7 +41,11 @@ _FREED = [
     "asked",
     "stop",
 ]
-_ONES = [(SUMS, "SUMS", ("sums", "add", "total")), (PRODUCT, "PRODUCT", ("product",)), (LU, "LU", ("lu",))]
+_ONES = [
+    (SUMS, "SUMS", ("sums", "add", "ended", "total", "summed")),
+    (PRODUCT, "PRODUCT", ("product",)),
+    (LU, "LU", ("lu",)),
+]
 _ONES += [(CHOLESKY, "CHOLESKY", ("cholesky",)), (BLAS, "BLAS", ("blas",))]
 
 _LOCALS = """
@@ -268,9 +272,7 @@ class Alone:
         lines.append(f"const int failed = run({', '.join(['&frame', *names])});")
         if slots:
             lines.append(f"for (int k = 0; k < {slots}; k++)")
-            lines.append(
-                "    if (slot[k] && !((char *)slot[k] >= store && (char *)slot[k] < store + STORE)) free(slot[k]);"
-            )
+            lines.append("    if (slot[k] && !is_lent(&frame, slot[k])) free(slot[k]);")
         if stacks:
             lines.append(f"for (int k = 0; k < {stacks}; k++) clear_stack(stacks + k);")
         return [*lines, "return failed;"]
@@ -299,8 +301,9 @@ def _head(text: str) -> str:
     if has("Frame"):
         stacks = re.sub(r"(?m)^static (?=void)", "__attribute__((unused)) static ", STACKS)
         parts += [stacks if has("stacks") or has("Stack") else "typedef struct Stack Stack;\n"]
-        parts += [re.sub(r"\n +(PyObject \*\*o|void \*away|int64_t since);.*", "", FRAME)] + [ROOM] * has("room")
-    parts += [NOTHING] * has("nothing")
+        parts += [re.sub(r"\n +(PyObject \*\*o|void \*away|int64_t since|char \*spare|int64_t room, .*);.*", "", FRAME)]
+        parts += [re.sub(r"\n.*/\* for calls \*/", "", ROOM)] * has("room")
+    parts += [ROWS] * has("rows_of") + [NOTHING] * has("nothing")
     maths = _maths(text)
     whole = text + maths + "exp(exp1p(expf(log1pf(".replace("exp1p", "log1p") * ("logaddexp_" in text)
     for part, macro, words in _ONES:

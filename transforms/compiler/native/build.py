@@ -24,6 +24,7 @@ FLAGS = (
     "-O2", "-ftree-vectorize", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
     "-fno-strict-aliasing", "-fopenmp-simd", "-std=gnu11", "-fPIC", "-shared", "-w",
     *[f"-fno-builtin-{name}" for name in ("sin", "cos", "sinf", "cosf")],  # of the pair GCC makes one call, not for vectors
+    *[f"-fno-builtin-{name}" for name in ("pow", "powf")],  # in vectors GCC takes the power 0.5 for a square root, of -0.0 too
 )  # fmt: skip
 _SECONDS = 300  # after which a build is given up
 _VECTORS = ("-lmvec",)  # glibc's maths for vectors
@@ -134,6 +135,7 @@ class Build:
         self._run: _Run | None = None
         self._path: str | None = None
         self._process = os.getpid()
+        self._failed = False  # with vectors
         self._start(not found.zig and found not in _without_vectors)
 
     def _start(self, vectors: bool) -> None:
@@ -183,12 +185,14 @@ class Build:
             raise BuildError(f"its library could not be written: {error}") from None
         if isinstance(found, str):
             self._path, self._run = found, None
+            if not self._vectors and self._failed:
+                _without_vectors.add(self._by)
             if self._kept_at is not None:
                 self._kept(self._kept_at, os.path.getsize(found))
             return found
         if not self._vectors:
             raise found
-        _without_vectors.add(self._by)  # or the text is wrong, which the next build says
+        self._failed = True  # for want of vectors, or the text is wrong: the next build says which
         self._start(False)
         return self._path
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -11,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....runtime.ir.graph import Call, Value, values_in
+from ....runtime.ir.opcodes import PARTS
 from ..schedule.program import (
     Assign,
     Carry,
@@ -37,10 +40,10 @@ from .calls import python_call
 from .forms import form_of
 from .linalg import systems
 from .lock import counted, with_lock
-from .nests import Fold, Item, Nest, written
+from .nests import Apart, Fold, Item, Nest, written
 from .parts import apart, ends, in_parts, is_mark, marked
 from .prelude import ENTRY, prelude
-from .stacks import as_list, depth_of, is_storable, item_of, length_of, pushed, room_on, turned
+from .stacks import as_list, depth_of, is_storable, item_of, items_apart, length_of, pushed, room_on, turned
 from .values import (
     CTYPES,
     Arr,
@@ -63,15 +66,18 @@ from .views import handlers, in_place, indexed
 __all__ = ["FLAT", "Kernel", "kernel_of", "standalone_of"]
 
 MOST = 300  # calls of one nest, since the time of compilers grows faster than its length
+LARGE = 1 << 12  # operations of a nest in the capture from which on threads may share it; or else it may be many
+FEW = 32  # nests outside of loops whose lengths in the capture do not count, since they may be others
 FLAT = object()  # what stands before the leaves of a result that C gives in a row
 
+_LOADED = re.compile(r"[ce]\d+")  # what nests call what they read
 _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register restrict
 return short signed sizeof static struct switch typedef union unsigned void volatile while
 a b d e f i n o s p st run entry frame room hold again boxed fresh scalar within cut end why head now self store slot cap
 result all main size by more argv abs exp log sin cos tan pow sqrt floor ceil trunc rint fmod hypot free malloc D F L B STORE
 SLOTS OBJECTS STACKS Stack nothing j k row
-work WORK LONG back asked stop timespec clock_gettime
+work WORK LONG back asked stop timespec clock_gettime of from to share rows_of FEW PAUSE
 kept all_kept i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 ARGUMENTS NAN INFINITY ARRAY TYPE memset memcpy Frame State Array PyObject
 """
 
@@ -91,7 +97,7 @@ class Kernel(NamedTuple):
 
     def whole(self, vectors: bool) -> str:
         """The text that is compiled."""
-        return f"{prelude(vectors)}\n{self.text}{ENTRY}"
+        return f"{prelude(vectors, 'share(' in self.text)}\n{self.text}{ENTRY}"
 
 
 def kernel_of(program: Program) -> Kernel:
@@ -135,6 +141,7 @@ class _Emitter:
         self.named: dict[Value, str] = {}
         self.returned: set[Value] = set()
         self.nested: Any = None
+        self.functions: list[str] = []  # of nests
         self.makers = {v: s.call for s in each_statement(program.body) if isinstance(s, Assign) for v in s.call.outs}
 
     def chunks(self) -> list[list[str]]:
@@ -168,7 +175,8 @@ class _Emitter:
             f"#define STACKS {self.stacks}",
         ]
         text = "\n".join([
-            *head, "", *functions, "static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)", "{",
+            *head, "", *self.functions, *functions,
+            "static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)", "{",
             *[line if line.startswith("#") else f"    {line}" for line in counted(lines)],
             *ends(0, lines),
         ])  # fmt: skip
@@ -183,7 +191,7 @@ class _Emitter:
         stem = re.sub(r"[^0-9A-Za-z_]", "_", stem) + after
         stem = stem if stem[:1].isalpha() or stem.startswith("_") else f"v_{stem}"
         name = stem
-        while name in self.taken or name.endswith(("_r", "_v", "_s", "_b")):
+        while name in self.taken or name.endswith(("_r", "_v", "_s", "_b")) or _LOADED.fullmatch(name):
             self.used[stem] += 1
             name = f"{stem}_{self.used[stem] + 1}"
             if stem.endswith(("_r", "_v", "_s", "_b")):
@@ -213,10 +221,14 @@ class _Emitter:
 class Block:
     """The statements of one block, as groups in order, and what stands before each of them."""
 
-    def __init__(self, emitter: _Emitter, env: dict[Value, CValue], same: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, emitter: _Emitter, env: dict[Value, CValue], same: dict[str, str] | None = None, looped: bool = False
+    ) -> None:
         self.emitter = emitter
+        self.looped = looped  # whether it stands in a loop
         self.env = env
         self.groups: list[_Group] = []
+        self.open: list[int] = []  # the nests that calls may join, in order
         self.before: list[list[str]] = [[]]
         self.level: dict[Value, int] = {}  # the group before which a value can be read
         self.fused: dict[Value, int] = {}  # the nest that makes a value, where others may join it
@@ -248,10 +260,14 @@ class Block:
     def chunks(self) -> list[list[str]]:
         """All lines: those before each group, the group, and what stands behind the last."""
         made: list[list[str]] = []
+        e = self.emitter
+        few = not self.looped and sum(group.nest is not None for group in self.groups) <= FEW
         for k, group in enumerate(self.groups):
-            nest = (
-                [] if group.nest is None else written(group.nest, self.needed, self.locals, self.emitter.alone is None)
-            )
+            nest: list[str] = []
+            if group.nest is not None:
+                large = few or group.nest.elements * len(group.nest.items) >= LARGE
+                own = Apart(e.name, e.slot, e.functions if large and e.alone is None else None, e.alone is None)
+                nest = written(group.nest, self.needed, self.locals, own)
             made += apart(self.at(k))
             made.append([*nest, *group.lines])
         return [*made, *apart(self.at(len(self.groups)))]
@@ -285,8 +301,8 @@ class Block:
             dim = self.same[dim]
         return dim
 
-    def roots(self, dims: Iterable[str]) -> tuple[str, ...]:
-        return tuple(map(self.root, dims))
+    def roots(self, dims: tuple[str, ...]) -> tuple[str, ...]:
+        return dims if self.same.keys().isdisjoint(dims) else tuple(map(self.root, dims))
 
     def unified(self, a: str, b: str) -> str:
         """The length that two are, with a test of that where it does not show."""
@@ -394,6 +410,10 @@ class Block:
     def assign(self, s: Assign) -> None:
         call = s.call
         self.over = s.is_over()
+        if call.op is PARTS and not any(map(order_of, call.outs)) and isinstance(self.env.get(call.args[0]), Stk):
+            items_apart(self, call)
+            self.emitter.native += 1
+            return
         system = systems().get(call.op.base)
         handler = system or handlers().get(call.op.base)
         alone = len(call.outs) == 1 or system is not None
@@ -402,7 +422,9 @@ class Block:
             self.marks.clear()
             self.unions.clear()
             try:
-                if handler is not None and (is_native(call.outs[0].type) or handler.__name__ in ("shape", "items")):
+                if handler is not None and (
+                    is_native(call.outs[0].type) or handler.__name__ in ("shape", "items", "listed")
+                ):
                     handler(self, call)
                 else:
                     self.elementwise(call)
@@ -482,7 +504,7 @@ class Block:
             return
         if len(whole) != len(out.type.shape):
             raise UnmodelledError
-        k = self.nest(whole, [x for x, _ in operands if isinstance(x, Value)], level)
+        k = self.nest(whole, [x for x, _ in operands if isinstance(x, Value)], level, math.prod(out.type.shape))
         own: list[tuple[Any, np.dtype[Any]]] = [(self.operand(x, k), d) for x, d in operands]
         name = self.emitter.name(out)
         self.locals[out] = f"{name}_v"
@@ -507,7 +529,7 @@ class Block:
         found = self.read(x)
         return found._replace(dims=self.roots(found.dims)) if isinstance(found, Arr) else found
 
-    def nest(self, dims: tuple[str, ...], values: list[Value], level: int) -> int:
+    def nest(self, dims: tuple[str, ...], values: list[Value], level: int, elements: int) -> int:
         """The nest over these lengths that a call of these values joins, or a new one."""
         dims = self.roots(dims)
         at = level
@@ -517,12 +539,16 @@ class Block:
                 at = max(at, self.fused[v])
             else:
                 at = max(at, self.level.get(v, 0))
-        for k in range(at, len(self.groups)):
+        for k in self.open[bisect.bisect_left(self.open, at) :]:
             nest = self.groups[k].nest
-            if nest is not None and len(nest.items) < MOST and self.roots(nest.dims) == dims:
+            assert nest is not None
+            if self.roots(nest.dims) == dims:
+                if len(nest.items) == MOST - 1:
+                    self.open.remove(k)
                 nest.dims = dims
                 return k
-        self.groups.append(_Group(Nest(dims)))
+        self.groups.append(_Group(Nest(dims, elements)))
+        self.open.append(len(self.groups) - 1)
         return len(self.groups) - 1
 
     def room(self, out: Value, dims: tuple[str, ...]) -> str:
@@ -556,7 +582,7 @@ class Block:
         shape = tuple("1" if k in axes else d for k, d in enumerate(dims)) if keep else left
         if len(shape) != len(out.type.shape) or not axes:
             raise UnmodelledError
-        k = self.nest(dims, [x], max([0, *[self.dim_level.get(d, 0) for d in dims]]))
+        k = self.nest(dims, [x], max([0, *[self.dim_level.get(d, 0) for d in dims]]), math.prod(x.type.shape))
         name = self.emitter.name(out)
         whole = len(axes) == len(dims)
         room = self.room(out, shape) if shape and not whole else ""
@@ -642,12 +668,12 @@ class Block:
         k = self.emitter.arms - 1
         return f"if (!st->seen[{k}]) {{ if (!st->probing) goto unseen; st->seen[{k}] = 1; }}"
 
-    def inner(self, pairs: Iterable[tuple[Any, Value]]) -> Block:
+    def inner(self, pairs: Iterable[tuple[Any, Value]], looped: bool = False) -> Block:
         """A block within this one, which is given values."""
         env = dict(self.env)
         for x, v in pairs:
             env[v] = self.given(x, v)
-        return Block(self.emitter, env, self.same)
+        return Block(self.emitter, env, self.same, looped or self.looped)
 
     def given(self, x: Any, v: Value) -> CValue:
         found = self.read(x)
@@ -678,7 +704,7 @@ class Block:
                     self.read(v)
         arms: list[list[str]] = []
         for body, guard in ((s.body, s.call), (rest, s.other)):
-            block = Block(self.emitter, dict(self.env), self.same)
+            block = Block(self.emitter, dict(self.env), self.same, self.looped)
             if guard is not None:
                 block.env[guard.outs[0]] = self.read(s.value)
             block.at(0).append(self.seen())
@@ -729,7 +755,7 @@ class Block:
         trips = None if s.trips is None else self.read(s.trips)
         lists = [self.read(v) for v, _ in s.items]
         starts = [self.read(c.start) for c in s.carries]
-        inner = self.inner(s.given)
+        inner = self.inner(s.given, looped=True)
         count, place, limit = e.name(s.count), e.name(s.place), e.name("trips")
         carried: list[tuple[CValue, int]] = []
         for c, start in zip(s.carries, starts, strict=True):
@@ -889,6 +915,7 @@ class Block:
     def copied(self, to: Arr, x: CValue, how: str) -> list[str]:
         """Lines that write an array or a number into an array, broadcast."""
         lines: list[str] = []
+        together = bool(to.strides) and to.strides[-1] == "1"  # whether the last axis lies as vectors take it
         if isinstance(x, Num):
             value = cast(x.c, x.dtype, to.dtype)
         elif isinstance(x, Arr):
@@ -910,12 +937,15 @@ class Block:
             if x.dense and to.dense and whole and how == "=" and x.dtype == to.dtype:
                 size = f"sizeof({CTYPES[to.dtype.name]}) * ({product(dims)})"
                 return [*lines, f"memcpy({to.p}, {x.p}, {size});"]
+            together = together and aligned[-1] in ("0", "1")
             place = " + ".join(f"i{k} * ({s})" for k, s in enumerate(aligned) if s != "0") or "0"
             value = cast(f"{x.p}[{place}]", x.dtype, to.dtype)
         else:
             raise UnmodelledError
         target = " + ".join(f"i{k} * ({s})" for k, s in enumerate(to.strides) if s != "0") or "0"
         for k, d in enumerate(to.dims):
+            if together and k == len(to.dims) - 1 and not d.isdigit():
+                lines.append("#pragma omp simd")
             lines.append("    " * k + f"for (int64_t i{k} = 0; i{k} < {d}; i{k}++)")
         lines.append("    " * len(to.dims) + f"{to.p}[{target}] {how} {value};")
         return lines

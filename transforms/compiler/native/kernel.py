@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from . import threads
 from .build import BuildError
 from .emit import Kernel
 
@@ -17,8 +18,9 @@ __all__ = ["Loaded"]
 
 _DTYPES = tuple(map(np.dtype, ("float64", "float32", "int64", "bool")))
 _NEW, _SCALAR = 93, 60  # the places of PyArray_New and PyArray_Scalar in NumPy's table of functions
-_PRODUCTS = ("dgemm", "sgemm", "dgemv", "sgemv")
+_PRODUCTS = ("dgemm", "sgemm", "dgemv", "sgemv", "dtrsm", "strsm")
 _FASTCALL = 0x80
+_kept = ctypes.c_int64()  # bytes that kernels keep for their next calls
 
 
 class _State(ctypes.Structure):
@@ -30,7 +32,8 @@ class _State(ctypes.Structure):
         ("errors", ctypes.c_void_p), ("usual", ctypes.c_void_p), ("fallback", ctypes.c_void_p),
         ("calls", ctypes.POINTER(ctypes.c_void_p)), ("constants", ctypes.POINTER(ctypes.c_void_p)),
         ("seen", ctypes.POINTER(ctypes.c_uint8)), ("hits", ctypes.POINTER(ctypes.c_int64)), ("probing", ctypes.c_int64),
-        ("gemm", ctypes.c_void_p * 2), ("gemv", ctypes.c_void_p * 2), ("wide", ctypes.c_int64),
+        ("gemm", ctypes.c_void_p * 2), ("gemv", ctypes.c_void_p * 2), ("trsm", ctypes.c_void_p * 2),
+        ("wide", ctypes.c_int64), ("shared", ctypes.c_void_p), ("kept", ctypes.POINTER(ctypes.c_int64)),
     )  # fmt: skip
 
 
@@ -100,7 +103,9 @@ class Loaded:
         state.probing = probing
         blas = _blas()
         if blas is not None:
-            state.gemm[:], state.gemv[:], state.wide = blas
+            state.gemm[:], state.gemv[:], state.trsm[:], state.wide = blas
+        state.kept = ctypes.pointer(_kept)
+        state.shared = threads.shared(self._library)
         return state
 
 
@@ -118,8 +123,8 @@ def _table() -> Any:
 
 
 @functools.cache
-def _blas() -> tuple[list[int], list[int], bool] | None:
-    """The matrix products of the BLAS that NumPy stands on, and whether its ints have 64 bits; None where it shows none."""
+def _blas() -> tuple[list[int], list[int], list[int], bool] | None:
+    """The products and systems of the BLAS that NumPy stands on, and whether its ints have 64 bits; None where it shows none."""
     try:
         library = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
     except OSError:
@@ -135,7 +140,8 @@ def _blas() -> tuple[list[int], list[int], bool] | None:
         except AttributeError:
             continue
         if all(found):
-            return [p for p in found[:2] if p], [p for p in found[2:] if p], wide
+            whole = [p for p in found if p]
+            return whole[:2], whole[2:4], whole[4:], wide
     return None
 
 

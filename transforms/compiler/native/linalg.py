@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,32 +98,38 @@ class _System:
             self.lines += [f"{self.t} *const {self.name} = {block.room(call.outs[0], shape)};"]
             self.lines += [f"if (!{self.name}) goto punt;"]
 
-    def finish(self, own: list[str], test: str, otherwise: list[str], most: str = "") -> int:
-        """Put the lines together: C where the matrix is small, or `most` holds, and so does the test; or else Python."""
+    def finish(
+        self, own: list[str], test: str, otherwise: list[str], most: str = "", blas: str = "", first: Sequence[str] = ()
+    ) -> int:
+        """Put the lines together: C where the matrix is small, or `most` holds, and so does the test; or else BLAS, or Python."""
         done = self.block.emitter.name("done")
         head = [*self.lines, f"int {done} = 0, {done}_sign = 1; (void){done}_sign;"]
-        body = [*own, f"{done} = {test.format(sign=f'&{done}_sign')};"]
+        body = [*first, *own, f"{done} = {test.format(sign=f'&{done}_sign')};"]
         always = self.block.emitter.alone is not None or most == "1"
         test = "" if always else f"if ({self.n} <= {SMALL}{most and f' || {most}'}) "
+        if blas and not always:
+            body += ["} else {", *own, f"{done} = {blas};"]
+        inside = [line if line.startswith("}") else f"    {line}" for line in body]
         return self.block.group(
-            *head, f"{test}{{{self.block.comment(self.call)}", *[f"    {line}" for line in body], "}",
+            *head, f"{test}{{{self.block.comment(self.call)}", *inside, "}",
             f"if (!{done}) {{", *[f"    {line}" for line in otherwise], "}",
         )  # fmt: skip
 
-    def array(self, own: list[str], test: str, most: str = "") -> None:
+    def array(self, own: list[str], test: str, most: str = "", blas: str = "", first: Sequence[str] = ()) -> None:
         """The same, of a result that is an array."""
         assert self.out is not None
         otherwise: list[str] = []
         text = asked(self.block, self.call, otherwise)
         otherwise += copied_out(text, self.out)
-        g = self.finish(own, test, otherwise, most)
+        g = self.finish(own, test, otherwise, most, blas, first)
         out = self.call.outs[0]
         held = self.block.held.get(out, "")
         self.block.env[out] = self.out._replace(obj=held, made=out in self.block.held)
         self.block.level[out] = g + 1
 
 
-def solve(block: Place, call: Call, own_call: str = "lu_{s}({work}, {name}, {n}, {columns}, {{sign}})") -> None:
+def solve(block: Place, call: Call, trans: bool = False, lower: bool | None = None) -> None:
+    """A system of equations; `lower` says which triangle of its matrix is read alone, `trans` that it is turned then."""
     b = block.env.get(call.args[1]) if isinstance(call.args[1], Value) else None
     a = block.env.get(call.args[0]) if isinstance(call.args[0], Value) else None
     if not isinstance(b, Arr) or not isinstance(a, Arr) or a.dtype != b.dtype or len(b.dims) > 2 or len(a.dims) != 2:
@@ -135,16 +141,25 @@ def solve(block: Place, call: Call, own_call: str = "lu_{s}({work}, {name}, {n},
     assert isinstance(b, Arr)
     system = _System(block, call, block.roots(b.dims))
     assert system.out is not None
+    n, s, work, name = system.n, system.s, system.work, system.name
     columns = system.out.dims[1] if len(system.out.dims) == 2 else "1"
+    given = block.copied(system.out, b, "=")
     turned = _turned(block, call.args[0], system.a)
-    if turned is not None:
+    if turned is not None and lower is not turned:
         system.lines = system.lines[2:]  # the factor is read where it lies
-        test = f"triangle_{system.s}({system.a.p}, {system.name}, {system.n}, {columns}, {int(turned)}, 1)"
+        turned = turned != trans
         most = "1" if columns.isdigit() and int(columns) <= FEW else f"{columns} <= {FEW}"
-        system.array(block.copied(system.out, b, "="), test, most)
+        blas = f"trsm_{s}(st, {system.a.p}, {n}, 1, {name}, {n}, {columns}, {int(turned)}, 1)"
+        system.array(given, f"triangle_{s}({system.a.p}, {name}, {n}, {columns}, {int(turned)}, 1)", most, blas)
         return
-    own = [*block.copied(system.copy, system.a, "="), *block.copied(system.out, b, "=")]
-    system.array(own, own_call.format(s=system.s, work=system.work, name=system.name, n=system.n, columns=columns))
+    copied = block.copied(system.copy, system.a, "=")
+    if lower is None:
+        system.array([*copied, *given], f"lu_{s}({work}, {name}, {n}, {columns}, {{sign}})")
+        return
+    down, across = system.a.strides
+    blas = f"trsm_{s}(st, {system.a.p}, {down}, {across}, {name}, {n}, {columns}, {int(trans)}, {int(lower)})"
+    small = f"triangle_{s}({work}, {name}, {n}, {columns}, {int(trans)}, {int(lower)})"
+    system.array(given, small, "", blas, copied)
 
 
 def _turned(block: Place, x: Any, a: Arr) -> bool | None:
@@ -211,7 +226,12 @@ def triangular(block: Place, call: Call) -> None:
     trans, lower = call.args[2:]
     if type(trans) is not int or type(lower) is not bool:
         raise UnmodelledError
-    solve(block, call, f"triangle_{{s}}({{work}}, {{name}}, {{n}}, {{columns}}, {int(trans > 0)}, {int(lower)})")
+    solve(block, call, trans > 0, lower)
+
+
+def of_cholesky(block: Place, call: Call) -> None:
+    """The transposed system of a Cholesky factor."""
+    solve(block, call, trans=True, lower=True)
 
 
 def systems() -> dict[Op, Callable[[Place, Call], None]]:
@@ -229,4 +249,5 @@ def _systems(with_scipy: bool) -> dict[Op, Callable[[Place, Call], None]]:
     }  # fmt: skip
     if with_scipy:
         found[sys.modules[SCIPYS].solve_factor] = triangular
+        found[sys.modules[SCIPYS].solve_cholesky] = of_cholesky
     return {require(fn).base: handler for fn, handler in found.items()}

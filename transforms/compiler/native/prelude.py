@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "BLAS", "CHOLESKY", "CUT", "ENTRY", "FRAME", "HEAD", "LOCK", "LU", "MATHS", "NOTHING", "PRODUCT", "ROOM", "STACKS", "SUMS",
-    "VECTORS", "prelude",
+    "BLAS", "CHOLESKY", "CUT", "ENTRY", "FRAME", "HEAD", "LOCK", "LU", "MATHS", "NOTHING", "PRODUCT", "ROOM", "ROWS", "STACKS",
+    "SUMS", "VECTORS", "prelude",
 ]  # fmt: skip
 
 VECTORS = [
@@ -79,8 +79,10 @@ typedef struct {
     uint8_t *seen;                  /* the arms that a checked call has taken */
     int64_t *hits;                  /* the calls that ended in each return */
     int64_t probing;
-    void *gemm[2], *gemv[2];        /* of NumPy's BLAS, for doubles and floats, or NULL */
+    void *gemm[2], *gemv[2], *trsm[2]; /* of NumPy's BLAS, for doubles and floats, or NULL */
     int64_t wide;                   /* whether its ints have 64 bits */
+    void *shared;                   /* shares chunks of loops among threads, or NULL */
+    int64_t *kept;                  /* bytes that all kernels keep for their next calls */
 } State;
 
 enum { D, F, L, B };
@@ -150,6 +152,131 @@ static inline void turn_stack(Stack *s, int64_t width)
 }
 """
 
+ROWS = r"""
+static inline int64_t rows_of(int64_t each, int64_t most, int64_t least)
+{   /* how many there are in a chunk, of the operations of each and of most of them */
+    int64_t n = each > 0 ? most / each : most;
+    return n > least ? n : least;
+}
+"""
+
+THREADS = r"""
+/* loops of which threads share the chunks, which are the same for any number of threads; few are not worth waking them */
+#ifndef FEW
+#define FEW 3
+#endif
+typedef void Loop(const void *of, int64_t k, int64_t from, int64_t to);
+static void loop_alone(Loop *loop, const void *of, int64_t n, int64_t chunk)
+{
+    for (int64_t k = 0, from = 0; from < n; k++, from += chunk) loop(of, k, from, from + chunk < n ? from + chunk : n);
+}
+static inline void share(const State *st, Loop *loop, const void *of, int64_t n, int64_t chunk)
+{
+    if (n <= chunk) { if (n > 0) loop(of, 0, 0, n); }
+    else if (n / FEW <= chunk || !st->shared) loop_alone(loop, of, n, chunk);
+    else ((void (*)(Loop *, const void *, int64_t, int64_t))st->shared)(loop, of, n, chunk);
+}
+#if defined __has_include
+#if __has_include(<pthread.h>)
+#include <pthread.h>
+#include <signal.h>
+#if defined __x86_64__
+#define PAUSE() __builtin_ia32_pause()
+#elif defined __aarch64__
+#define PAUSE() __asm__ volatile("yield")
+#else
+#define PAUSE()
+#endif
+#define NOW(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define SET(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELEASE)
+#define SPIN(test) for (int i = 0; i < 2000 && (test); i++) PAUSE();   /* some 30 microseconds: a sleep costs as much */
+/* the pool of the process is that of the first kernel that was loaded; no thread of it knows of Python */
+static struct {
+    pthread_mutex_t busy, lock;     /* held while a loop is shared or the process forks; for the fields below */
+    pthread_cond_t go, done;
+    pthread_t thread[256];
+    int64_t size, started, running; /* threads beside the one that calls: how many there may be, are, and are at work */
+    int64_t open, stop;             /* whether there may be chunks for one more; whether all are to end */
+    Loop *loop;
+    const void *of;
+    int64_t n, chunk, next;
+} pool = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
+static void pool_works(void)
+{
+    Loop *loop = pool.loop;
+    const void *of = pool.of;
+    int64_t n = pool.n, chunk = pool.chunk;
+    for (;;) {
+        int64_t k = __atomic_fetch_add(&pool.next, 1, __ATOMIC_RELAXED), from = k * chunk;
+        if (from >= n) return;
+        loop(of, k, from, from + chunk < n ? from + chunk : n);
+    }
+}
+static void *pool_thread(void *unused)
+{
+    for (;;) {
+        SPIN(!NOW(pool.open) && !NOW(pool.stop))
+        pthread_mutex_lock(&pool.lock);
+        while (!pool.open && !pool.stop) pthread_cond_wait(&pool.go, &pool.lock);
+        int64_t stop = pool.stop;
+        if (!stop) SET(pool.running, pool.running + 1);
+        pthread_mutex_unlock(&pool.lock);
+        if (stop) return 0;
+        pool_works();
+        pthread_mutex_lock(&pool.lock);
+        SET(pool.open, 0);
+        SET(pool.running, pool.running - 1);
+        if (!pool.running) pthread_cond_signal(&pool.done);
+        pthread_mutex_unlock(&pool.lock);
+    }
+}
+static void pool_starts(void)
+{   /* signals are for Python's threads */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (pool.started < pool.size && !pthread_create(&pool.thread[pool.started], 0, pool_thread, 0)) pool.started++;
+    pool.size = pool.started;
+    pthread_sigmask(SIG_SETMASK, &before, 0);
+}
+static void pool_ends(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    SET(pool.stop, 1);
+    pthread_cond_broadcast(&pool.go);
+    pthread_mutex_unlock(&pool.lock);
+    while (pool.started) pthread_join(pool.thread[--pool.started], 0);
+    SET(pool.stop, 0);
+}
+void pool_shares(Loop *loop, const void *of, int64_t n, int64_t chunk)
+{
+    if (pthread_mutex_trylock(&pool.busy)) { loop_alone(loop, of, n, chunk); return; }  /* another kernel has the pool */
+    if (pool.started < pool.size) pool_starts();
+    pthread_mutex_lock(&pool.lock);
+    pool.loop = loop; pool.of = of; pool.n = n; pool.chunk = chunk; pool.next = 0;
+    SET(pool.open, 1);
+    int64_t chunks = (n + chunk - 1) / chunk;
+    for (int64_t k = 1; k < chunks && k <= pool.started; k++) pthread_cond_signal(&pool.go);
+    pthread_mutex_unlock(&pool.lock);
+    pool_works();
+    SPIN(NOW(pool.running))
+    pthread_mutex_lock(&pool.lock);
+    SET(pool.open, 0);
+    while (pool.running) pthread_cond_wait(&pool.done, &pool.lock);
+    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&pool.busy);
+}
+void pool_holds(int64_t size)
+{   /* before a fork, and for another number of threads: nobody shares until `pool_goes_on` */
+    pthread_mutex_lock(&pool.busy);
+    pool_ends();
+    if (size >= 0) pool.size = size < 256 ? size : 256;
+}
+void pool_goes_on(void) { pthread_mutex_unlock(&pool.busy); }
+#endif
+#endif
+"""
+
 NOTHING = r"""
 static int64_t nothing[1];          /* what an array is that nobody reads */
 """
@@ -162,6 +289,8 @@ typedef struct {
     Stack *stacks;
     int64_t used;
     char *store;
+    char *spare;                    /* memory that an earlier call has left, or NULL */
+    int64_t room, taken, asked;     /* its bytes, those of it that are taken, and all that this call has asked for */
     void *away;                     /* the thread, while it is without Python's lock */
     int64_t since;
 } Frame;
@@ -194,15 +323,52 @@ static __attribute__((noinline)) int asked(Frame *f)
 """
 
 ROOM = r"""
+static int is_lent(const Frame *f, const char *p)
+{   /* memory that nobody frees by itself */
+    if (f->spare && p >= f->spare && p < f->spare + f->room) return 1;  /* for calls */
+    return p >= f->store && p < f->store + STORE;
+}
 static void *room(Frame *f, int k, int64_t bytes)
 {
     if (f->slot[k] && f->cap[k] >= bytes) return f->slot[k];
-    if (f->slot[k] && !((char *)f->slot[k] >= f->store && (char *)f->slot[k] < f->store + STORE)) free(f->slot[k]);
+    if (f->slot[k] && !is_lent(f, f->slot[k])) free(f->slot[k]);
     bytes = (bytes + 127) / 64 * 64;
     f->cap[k] = bytes;
-    if (f->used + bytes <= STORE) { f->slot[k] = f->store + f->used; f->used += bytes; }
-    else f->slot[k] = malloc(bytes);
-    return f->slot[k];
+    if (f->used + bytes <= STORE) { f->slot[k] = f->store + f->used; f->used += bytes; return f->slot[k]; }
+    f->asked += bytes;  /* for calls */
+    if (f->taken + bytes <= f->room) { f->taken += bytes; return f->slot[k] = f->spare + f->taken - bytes; }  /* for calls */
+    return f->slot[k] = malloc(bytes);
+}
+"""
+
+KEPT = r"""
+/* memory that the next call finds, since the system takes long to give it; calls at once have their own */
+#ifndef KEEP
+#define KEEP ((int64_t)1 << 26)     /* bytes of all kernels */
+#endif
+static void *left_behind;
+static void lend(Frame *f)
+{
+    f->spare = __atomic_exchange_n(&left_behind, 0, __ATOMIC_ACQ_REL);
+    f->room = f->spare ? *(int64_t *)f->spare : 0;
+    f->taken = 64;
+}
+static void drop(const State *st, char *p)
+{
+    if (p) __atomic_sub_fetch(st->kept, *(int64_t *)p, __ATOMIC_RELAXED);
+    free(p);
+}
+static void keep(const State *st, Frame *f)
+{
+    int64_t bytes = f->asked + 64, more = bytes - f->room;
+    if (more > 0 && f->asked && __atomic_add_fetch(st->kept, more, __ATOMIC_RELAXED) > KEEP) {
+        __atomic_sub_fetch(st->kept, more, __ATOMIC_RELAXED);
+    } else if (more > 0 && f->asked) {
+        free(f->spare);
+        f->spare = aligned_alloc(64, (size_t)bytes);
+        if (f->spare) *(int64_t *)f->spare = bytes; else __atomic_sub_fetch(st->kept, bytes, __ATOMIC_RELAXED);
+    }
+    if (f->spare) drop(st, __atomic_exchange_n(&left_behind, f->spare, __ATOMIC_ACQ_REL));
 }
 """
 
@@ -275,13 +441,20 @@ static inline void add_##s(sums_##s *a, T x) \
     a->v[k] = x; \
     a->n++; \
 } \
-static inline T total_##s(const sums_##s *a) \
-{ \
-    T x = 0; \
-    int k = 0, any = 0; \
+static inline T ended_##s(const sums_##s *a, T x, int any) \
+{   /* with what is left behind the last */ \
+    int k = 0; \
     for (int64_t m = a->n; m; m >>= 1, k++) \
         if (m & 1) { x = any ? a->v[k] + x : a->v[k]; any = 1; } \
     return x; \
+} \
+static inline T total_##s(const sums_##s *a) { return ended_##s(a, 0, 0); } \
+static inline T summed_##s(const T *x, int64_t n, int left) \
+{   /* of chunks, of which the last may be a shorter one */ \
+    sums_##s a; a.n = 0; \
+    if (n < 2) return n ? *x : 0; \
+    for (int64_t k = 0; k < n - left; k++) add_##s(&a, x[k]); \
+    return ended_##s(&a, x[n - 1], left); \
 }
 SUMS(double, d)
 SUMS(float, f)
@@ -451,6 +624,30 @@ BLAS(double, d, 0)
 BLAS(float, f, 1)
 """
 
+TRSM = r"""
+/* systems of a triangle of a matrix, or of that turned round; 0 where there is no BLAS for them, or no solution */
+#define TRSM(T, s, which) \
+static int trsm_##s(const State *st, \
+    const T *m, int64_t down, int64_t across, T *b, int64_t n, int64_t columns, int turned, int lower) \
+{ \
+    if (!st->trsm[which] || n <= 0 || columns <= 0) return 0; \
+    if (across != 1 || down < n) { \
+        if (down != 1 || across < n) return 0; \
+        down = across; across = 1; turned = !turned; lower = !lower; \
+    } \
+    if (!st->wide && (down > columns ? down : columns) >= (int64_t)1 << 31) return 0; \
+    for (int64_t i = 0; i < n; i++) if (m[i * (down + 1)] == 0) return 0; \
+    int half = lower ? 122 : 121, trans = turned ? 112 : 111; \
+    if (st->wide) ((void (*)(int, int, int, int, int, int64_t, int64_t, T, const T *, int64_t, T *, int64_t))st->trsm[which])( \
+        101, 141, half, trans, 131, n, columns, 1, m, down, b, columns); \
+    else ((void (*)(int, int, int, int, int, int, int, T, const T *, int, T *, int))st->trsm[which])( \
+        101, 141, half, trans, 131, (int)n, (int)columns, 1, m, (int)down, b, (int)columns); \
+    return 1; \
+}
+TRSM(double, d, 0)
+TRSM(float, f, 1)
+"""
+
 MATHS = r"""
 extern double pow(double, double), fmod(double, double), hypot(double, double), atan2(double, double);
 extern float powf(float, float), fmodf(float, float), hypotf(float, float), atan2f(float, float);
@@ -495,6 +692,12 @@ MATHS(double, d, )
 MATHS(float, f, f)
 static inline int64_t max_l(int64_t x, int64_t y) { return x > y ? x : y; }
 static inline int64_t min_l(int64_t x, int64_t y) { return x < y ? x : y; }
+#pragma omp declare reduction(max_d: double: omp_out = max_d(omp_in, omp_out)) initializer(omp_priv = -INFINITY)
+#pragma omp declare reduction(min_d: double: omp_out = min_d(omp_in, omp_out)) initializer(omp_priv = INFINITY)
+#pragma omp declare reduction(max_f: float: omp_out = max_f(omp_in, omp_out)) initializer(omp_priv = -INFINITY)
+#pragma omp declare reduction(min_f: float: omp_out = min_f(omp_in, omp_out)) initializer(omp_priv = INFINITY)
+#pragma omp declare reduction(max_l: int64_t: omp_out = max_l(omp_in, omp_out)) initializer(omp_priv = INT64_MIN)
+#pragma omp declare reduction(min_l: int64_t: omp_out = min_l(omp_in, omp_out)) initializer(omp_priv = INT64_MAX)
 static inline int64_t floor_divide_l(int64_t x, int64_t y)
 { if (y == 0) return 0; if (y == -1) return -x; int64_t q = x / y; return q * y != x && (x < 0) != (y < 0) ? q - 1 : q; }
 static inline int64_t remainder_l(int64_t x, int64_t y)
@@ -508,7 +711,7 @@ PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
     char store[STORE] __attribute__((aligned(64)));
     void *slot[SLOTS + 1]; int64_t cap[SLOTS + 1]; PyObject *o[OBJECTS + 1], *now = 0, *result = 0;
     Stack stacks[STACKS + 1];
-    Frame frame = {slot, cap, o, stacks, 0, store};
+    Frame frame = {slot, cap, o, stacks, 0, store, 0, 0, 0, 0, 0, 0};
     int why = 3;
     if (n == ARGUMENTS && st->errors && PyContextVar_Get(st->errors, 0, &now) == 0 && now) {
         Py_DecRef(now);
@@ -516,10 +719,11 @@ PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
             for (int k = 0; k < SLOTS; k++) slot[k] = 0;
             for (int k = 0; k < OBJECTS; k++) o[k] = 0;
             for (int k = 0; k < STACKS; k++) memset(stacks + k, 0, sizeof(Stack));
+            lend(&frame);
             result = run(st, &frame, a, &why);
             back(&frame);
-            for (int k = 0; k < SLOTS; k++)
-                if (slot[k] && !((char *)slot[k] >= store && (char *)slot[k] < store + STORE)) free(slot[k]);
+            for (int k = 0; k < SLOTS; k++) if (slot[k] && !is_lent(&frame, slot[k])) free(slot[k]);
+            keep(st, &frame);
             for (int k = 0; k < STACKS; k++) clear_stack(stacks + k);
             for (int k = 0; k < OBJECTS; k++) if (o[k]) Py_DecRef(o[k]);
             if (result) return result;
@@ -539,9 +743,16 @@ PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
 """
 
 
-def prelude(vectors: bool) -> str:
-    """The head of every kernel; with `vectors` the maths of the C library has forms for vectors (glibc's libmvec)."""
+def prelude(vectors: bool, shares: bool = True) -> str:
+    """The head of every kernel; with `vectors` the maths of the C library has forms for vectors (glibc's libmvec).
+
+    One that `shares` loops among threads brings the pool.
+    """
     mark = '__attribute__((simd("notinbranch"))) ' if vectors else ""
     names = [f"extern {mark}double {name}(double); extern {mark}float {name}f(float);" for name in VECTORS]
-    parts = (HEAD, PARTS, PYTHON, STACKS, NOTHING, FRAME, LOCK, ROOM, OBJECTS, SUMS, CUT, PRODUCT, LU, CHOLESKY, BLAS)
+    threads = ROWS + THREADS if shares else ""
+    parts = (
+        HEAD, PARTS, PYTHON, threads, STACKS, NOTHING, FRAME, LOCK, ROOM, KEPT, OBJECTS, SUMS, CUT, PRODUCT, LU, CHOLESKY, BLAS,
+        TRSM,
+    )  # fmt: skip
     return "".join(parts) + "\n" + "\n".join(names) + MATHS

@@ -33,7 +33,9 @@ __all__ = [
     "is_storable",
     "item_of",
     "items",
+    "items_apart",
     "length_of",
+    "listed",
     "pushed",
     "room_on",
     "stacked",
@@ -194,6 +196,48 @@ def items(block: Place, call: Call) -> None:
     assert isinstance(a, Arr)
     block.env[out] = Stk("", element, a._replace(dims=block.roots(a.dims)))
     block.level[out] = block.levels(x)
+
+
+def listed(block: Place, call: Call) -> None:
+    """A list of arrays: each is put on a stack."""
+    (out,) = call.outs
+    values = call.args[0]
+    element = out.element
+    found = [block.env.get(v) for v in values]
+    if element is None or not is_storable(element) or not element.type.shape:
+        raise UnmodelledError
+    for x in found:
+        if not isinstance(x, Arr) or x.dtype != element.type.dtype or len(x.dims) != len(element.type.shape):
+            raise UnmodelledError
+    block.new_list(out)
+    for v in values:
+        block.group("{", *[f"    {line}" for line in pushed(block, block.env[out], block.read(v))], "}")  # type: ignore[arg-type]
+    block.level[out] = len(block.groups)
+
+
+def items_apart(block: Place, call: Call) -> None:
+    """The items of a list, one by one: those that are results are arrays of their own."""
+    x = call.args[0]
+    stack = block.env.get(x) if isinstance(x, Value) else None
+    assert isinstance(stack, Stk)
+    e, level = block.emitter, len(block.groups)
+    lines = [f"if ({length_of(stack)} != {len(call.outs)}) goto punt;{block.comment(call)}"]
+    made: dict[Value, Arr] = {}
+    for k, v in enumerate(call.outs):
+        found = item_of(block, stack, str(k), v, lines)
+        assert isinstance(found, Arr)
+        block.dim_level |= dict.fromkeys([d for d in found.dims if d != "1"], level + 1)
+        made[v] = found
+    block.group(*lines)
+    for v, found in made.items():
+        block.env[v] = found
+        if v in block.held:
+            own, t = e.name("part"), CTYPES[found.dtype.name]
+            room = block.room(v, found.dims)
+            copied = f"memcpy({own}, {found.p}, sizeof({t}) * ({product(found.dims)}));"
+            block.group(f"{t} *const {own} = {room};", f"if (!{own}) goto punt;", copied)
+            block.env[v] = Arr(own, found.dims, found.strides, found.dtype, block.held[v], True, True)
+        block.level[v] = len(block.groups)
 
 
 def stacked(block: Place, call: Call) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +21,7 @@ from ....runtime.ir.known_ops import (
     SWAPAXES,
     TRANSPOSE,
 )
-from ....runtime.ir.opcodes import ITEMS, ROWS
+from ....runtime.ir.opcodes import ITEMS, LISTED, ROWS
 from ....runtime.ops import Op
 from ....runtime.registry import require
 from ....runtime.rules.control import COUNT, SHAPE, SIZE
@@ -30,7 +30,7 @@ from ....runtime.rules.indexing import add_place, index_add, index_set, place
 from .arrays import gathered, layouts
 from .forms import known_ops
 from .linalg import asked, copied_out, systems
-from .stacks import items, stacked
+from .stacks import items, listed, stacked
 from .values import CTYPES, Arr, CValue, Num, Tup, UnmodelledError, cast, contiguous, product, suffix
 
 __all__ = ["Place", "handlers", "in_place", "native_ops"]
@@ -56,7 +56,7 @@ class Place(Protocol):
     def at(self, level: int) -> list[str]: ...
     def group(self, *lines: str) -> int: ...
     def root(self, dim: str) -> str: ...
-    def roots(self, dims: Iterable[str]) -> tuple[str, ...]: ...
+    def roots(self, dims: tuple[str, ...]) -> tuple[str, ...]: ...
     def unified(self, a: str, b: str) -> str: ...
     def new_dim(self, name: str, level: int) -> str: ...
     def number(self, out: Value, text: str, level: int, comment: str = "", name: str | None = None) -> None: ...
@@ -66,6 +66,7 @@ class Place(Protocol):
     ) -> None: ...  # fmt: skip
     def fold(self, call: Call, x: Any, how: str, axes: tuple[int, ...], keep: bool) -> None: ...
     def copied(self, to: Arr, x: CValue, how: str) -> list[str]: ...
+    def new_list(self, target: Value) -> None: ...
     def room(self, out: Value, dims: tuple[str, ...]) -> str: ...
     def comment(self, call: Call) -> str: ...
 
@@ -540,7 +541,7 @@ def handlers() -> dict[Op, Callable[[Place, Call], None]]:
     found: dict[Op, Callable[[Place, Call], None]] = {
         SHAPE.base: shape, SIZE.base: size, COUNT.base: count, GETITEM.base: getitem, TRANSPOSE.base: transpose,
         SWAPAXES.base: swapaxes, EXPAND_DIMS.base: expand_dims, SQUEEZE.base: squeeze, BROADCAST_TO.base: broadcast_to,
-        COPY.base: casted, MATMUL.base: matmul, ROWS.base: stacked, ITEMS.base: items,
+        COPY.base: casted, MATMUL.base: matmul, ROWS.base: stacked, ITEMS.base: items, LISTED.base: listed,
     }  # fmt: skip
     for fn, (fill, handler) in fills.items():
         _FILLS[require(fn).base] = fill

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ....runtime.errors import is_of_a_signal
 from ....runtime.ir.graph import Call, Graph, Value, type_of
 from ....runtime.ir.known_ops import GETITEM, ZEROS
 from .rewrite import rewrite
@@ -33,7 +34,9 @@ def fold_constants(graph: Graph) -> Graph:
             with warnings.catch_warnings(), np.errstate(all="ignore" if call.quiet else "raise"):
                 warnings.simplefilter("error")
                 result = call.op.fn(*args, **kwargs)
-        except Exception:
+        except Exception as error:
+            if is_of_a_signal(error):
+                raise
             return None  # it is left to raise, or warn, where the user's line is
         return ("is", (result,)) if type_of(result) == call.outs[0].type else None
 

@@ -1,10 +1,10 @@
 """Exact identities: rewrites that change no bit, no dtype and no memory that the caller sees.
 
 `x * 1` and `x / 1` keep every real float (also -0.0, infinities and NaN; a complex infinity they do not);
-`x - 0.0` keeps them, too;
-`x + 0` is left alone, since it loses -0.0, but for sizes. A transpose of a transpose is the array. A sum over every axis
-needs no `axis`, and one whose axes are dropped keeps none. An operand needs no axes in front, which broadcasting adds. A copy
-of one number that was spread is `np.full`.
+`x - 0.0` and `x - 0` keep them, too;
+`x + 0` is left alone, since it loses -0.0, but for sizes. A transpose of a transpose, or a flip of a flip, is the array. A
+sum over every axis needs no `axis`, and one whose axes are dropped keeps none. An operand needs no axes in front, which
+broadcasting adds. A copy of one number that was spread is `np.full`.
 `np.where(np.False_ & condition, a, b)` is `b`, where that has the dtype and shape of the result.
 """
 
@@ -40,7 +40,7 @@ from .rewrite import is_elementwise, is_number, result, rewrite, seen_from_outsi
 
 __all__ = ["identities"]
 
-_AND, _ASTYPE = require(np.bitwise_and), require(astype)
+_AND, _ASTYPE, _FLIP = require(np.bitwise_and), require(astype), require(np.flip)
 
 
 def identities(graph: Graph) -> Graph:
@@ -75,6 +75,8 @@ def identities(graph: Graph) -> Graph:
             call = bare
         if bare is not None:
             return [bare]
+        if call.op.base is _FLIP and out not in given_back and (of := _unflipped(call, maker)) is not None:
+            return ("is", (of,))
         if call.op.base is TRANSPOSE and call.args[1] is None and isinstance(call.args[0], Value):
             if call.args[0] in turned and turned[call.args[0]].type == out.type and out not in given_back:
                 return ("is", (turned[call.args[0]],))
@@ -111,6 +113,15 @@ def _one_sum(call: Call, maker: dict[Value, Call], uses: Counter[Value]) -> list
     n, by = second[0], first[1] + second[1]
     op = require(operator.sub if by < 0 else operator.add)
     return [Call(op, op.bind(n, abs(by)), call.outs, call.site, call.backward, call.quiet)]
+
+
+def _unflipped(call: Call, maker: dict[Value, Call]) -> Value | None:
+    """The array that two flips along the same axes give back."""
+    before = maker.get(call.args[0]) if isinstance(call.args[0], Value) else None
+    if before is None or before.op.base is not _FLIP or before.args[1] != call.args[1]:
+        return None
+    of = before.args[0]
+    return of if isinstance(of, Value) and of.type == call.outs[0].type else None
 
 
 def _item_of_item(call: Call, maker: dict[Value, Call]) -> list[Call] | None:
@@ -234,7 +245,12 @@ def _same_as(call: Call) -> Value | None:
         if _is_one(x) and isinstance(y, Value):
             return y
     elif (
-        (op is SUBTRACT and type(args[1]) is float and str(args[1]) == "0.0" and isinstance(args[0], Value))
+        (
+            op is SUBTRACT
+            and type(args[1]) in (int, float)
+            and str(args[1]) in ("0", "0.0")
+            and isinstance(args[0], Value)
+        )
         or (op is DIVIDE and _is_one(args[1]) and isinstance(args[0], Value))
         or (op is BROADCAST_TO and isinstance(args[0], Value) and args[0].type.shape == call.outs[0].type.shape)
         or (op is _ASTYPE and isinstance(args[0], Value) and args[0].type.dtype == call.outs[0].type.dtype)

@@ -13,11 +13,17 @@ __all__ = ["joining"]
 
 def joining(graph: Graph) -> Graph:
     """The graph in which a branch takes those in that follow it, or that it may follow."""
-    calls: list[Call] = []
+    calls: list[Call | _Joint] = []
+    deciding: set[Any] = set()  # what the branches so far decide by
     for call in graph.calls:
-        at = _partner(calls, call) if _may_move(call) else None
-        made = None if at is None else _joined(calls[at], call)
-        if at is None or made is None:
+        if not _may_move(call):
+            calls.append(call)
+            continue
+        at = _partner(calls, call) if call.args[1] in deciding else None
+        deciding.add(call.args[1])
+        first = None if at is None else calls[at]
+        made = _Joint(first) if isinstance(first, Call) else first
+        if at is None or made is None or not made.takes(call):
             calls.append(call)
             continue
         between = calls[at + 1 :]
@@ -26,24 +32,29 @@ def joining(graph: Graph) -> Graph:
             calls[at] = made
         else:
             calls[at:] = [*between, made]
-    return graph if len(calls) == len(graph.calls) else Graph(graph.inputs, calls, graph.outputs)
+    if len(calls) == len(graph.calls):
+        return graph
+    return Graph(graph.inputs, [c if isinstance(c, Call) else c.call() for c in calls], graph.outputs)
 
 
-def _may_move(call: Call) -> bool:
+def _may_move(call: Call | _Joint) -> bool:
+    if isinstance(call, _Joint):
+        return True
     if call.op is not COND or not call.backward or is_effect(call):
         return False
     return all(isinstance(given, Value) for given in call.args[2])
 
 
-def _partner(calls: list[Call], call: Call) -> int | None:
+def _partner(calls: list[Call | _Joint], call: Call) -> int | None:
     """The place of the last branch that `call` can join, be it there or here."""
     made: set[Value] = set()  # by what stands between
     read: set[Value] = set()
     for at in range(len(calls) - 1, -1, -1):
         other = calls[at]
-        if other.op is GUARD or is_effect(other):
+        if isinstance(other, Call) and (other.op is GUARD or is_effect(other)):
             return None
-        alike = _may_move(other) and other.args[1] is call.args[1] and other.quiet == call.quiet
+        decides = other.first if isinstance(other, _Joint) else other
+        alike = _may_move(other) and decides.args[1] is call.args[1] and decides.quiet == call.quiet
         if alike and (made.isdisjoint(call.reads) or read.isdisjoint(other.outs)):
             return at
         made.update(other.outs)
@@ -51,32 +62,68 @@ def _partner(calls: list[Call], call: Call) -> int | None:
     return None
 
 
-def _joined(first: Call, second: Call) -> Call | None:
-    """One branch that does what two did, one after the other; None where the second reads what the first does not give."""
-    ins: dict[Any, Value] = dict(zip(first.args[2], first.args[0].then.inputs, strict=True))
-    params = list(second.args[0].then.inputs)
-    known = set(ins.values())
-    for given, param in zip(second.args[2], params, strict=True):
-        if given not in ins and given not in first.outs:
-            fresh = param if param not in known else Value(param.type, param.name)
-            ins[given] = fresh
-            known.add(fresh)
-    arms = []
-    for one, two in zip(first.args[0], second.args[0], strict=True):
-        before = {param: ins[given] for given, param in zip(first.args[2], one.inputs, strict=True)}
-        calls = _renamed(one.calls, before, set(known)) or []
-        outputs = [_put(v, before) for v in one.outputs]
-        given_by = dict(zip(first.outs, outputs, strict=True))
-        now = {p: given_by[g] if g in given_by else ins[g] for g, p in zip(second.args[2], two.inputs, strict=True)}
-        if any(isinstance(v, Value) and v.type != p.type for p, v in now.items()):
-            return None  # such as other strides, which what reads it may have, too
-        more = _renamed(two.calls, now, known | {out for c in calls for out in c.outs})
-        if more is None:
-            return None
-        outputs += [_put(v, now) for v in two.outputs]
-        arms.append(Graph(list(ins.values()), [*calls, *more], outputs))
-    args = (Branch(*arms), first.args[1], tuple(ins))
-    return Call(COND, args, (*first.outs, *second.outs), first.site, first.backward, first.quiet)
+class _Joint:
+    """A branch that takes others in, one after the other: a call once no more come, since each call made anew is long."""
+
+    def __init__(self, first: Call) -> None:
+        branch: Branch = first.args[0]
+        self.first = first
+        self.outs: list[Value] = list(first.outs)
+        self.ins: dict[Any, Value] = dict(zip(first.args[2], branch.then.inputs, strict=True))
+        self.arms: list[list[Call]] = []
+        self.given: list[dict[Value, Any]] = []  # what each arm gives for the results of the branch
+        self.taken: list[set[Value]] = []  # the values that each arm knows
+        for arm in branch:
+            before = {param: self.ins[given] for given, param in zip(first.args[2], arm.inputs, strict=True)}
+            taken = set(self.ins.values())
+            self.arms.append(_renamed(arm.calls, before, taken, set()) or [])
+            self.given.append(dict(zip(first.outs, [_put(v, before) for v in arm.outputs], strict=True)))
+            self.taken.append(taken | {out for call in self.arms[-1] for out in call.outs})
+
+    @property
+    def reads(self) -> tuple[Value, ...]:
+        """The values that the branch reads."""
+        return (self.first.args[1], *self.ins)
+
+    def takes(self, second: Call) -> bool:
+        """Take in a branch that stands behind; return whether: not where it reads what this one does not give."""
+        branch: Branch = second.args[0]
+        fresh: dict[Any, Value] = {}
+        for given, param in zip(second.args[2], branch.then.inputs, strict=True):
+            if given not in self.ins and given not in fresh and given not in self.given[0]:
+                known = any(param in taken for taken in self.taken) or param in fresh.values()
+                fresh[given] = Value(param.type, param.name) if known else param
+        found = []
+        for two, results, taken in zip(branch, self.given, self.taken, strict=True):
+            now = {
+                p: results[g] if g in results else self.ins[g] if g in self.ins else fresh[g]
+                for g, p in zip(second.args[2], two.inputs, strict=True)
+            }
+            if any(isinstance(v, Value) and v.type != p.type for p, v in now.items()):
+                return False  # such as other strides, which what reads it may have, too
+            added = set(fresh.values())
+            more = _renamed(two.calls, now, taken, added)
+            if more is None:
+                return False
+            found.append((more, added, [_put(v, now) for v in two.outputs]))
+        self.ins |= fresh
+        self.outs += second.outs
+        for k, (more, added, outputs) in enumerate(found):
+            self.arms[k] += more
+            self.taken[k] |= added
+            self.given[k].update(zip(second.outs, outputs, strict=True))
+        return True
+
+    def call(self) -> Call:
+        """The branch as one call."""
+        inputs = list(self.ins.values())
+        arms = [
+            Graph(inputs, calls, [results[out] for out in self.outs])
+            for calls, results in zip(self.arms, self.given, strict=True)
+        ]
+        first = self.first
+        args = (Branch(*arms), first.args[1], tuple(self.ins))
+        return Call(COND, args, tuple(self.outs), first.site, first.backward, first.quiet)
 
 
 def _put(tree: Any, now: dict[Value, Any]) -> Any:
@@ -84,8 +131,8 @@ def _put(tree: Any, now: dict[Value, Any]) -> Any:
     return map_values(tree, lambda v: now.get(v, v))
 
 
-def _renamed(calls: list[Call], now: dict[Value, Any], taken: set[Value]) -> list[Call] | None:
-    """Calls that read what `now` says, and make no value that is known already; `now` learns of those.
+def _renamed(calls: list[Call], now: dict[Value, Any], taken: set[Value], added: set[Value]) -> list[Call] | None:
+    """Calls that read what `now` says, and make no value that is `taken` or `added` already; `now` and `added` learn of those.
 
     A branch by a truth that is known is what it does. None where a call would read nothing.
     """
@@ -98,7 +145,7 @@ def _renamed(calls: list[Call], now: dict[Value, Any], taken: set[Value]) -> lis
         if call.op is COND and type(args[1]) is bool:
             arm = args[0].then if args[1] else args[0].orelse
             inner = dict(zip(arm.inputs, args[2], strict=True))
-            more = _renamed(arm.calls, inner, taken)
+            more = _renamed(arm.calls, inner, taken, added)
             if more is None:
                 return None
             made += more
@@ -109,11 +156,11 @@ def _renamed(calls: list[Call], now: dict[Value, Any], taken: set[Value]) -> lis
         outs = []
         for out in call.outs:
             now.pop(out, None)
-            if out in taken:
+            if out in taken or out in added:
                 now[out] = _twin(out)
             outs.append(now.get(out, out))
         made.append(Call(call.op, args, tuple(outs), call.site, call.backward, call.quiet))
-        taken.update(outs)
+        added.update(outs)
     return made
 
 

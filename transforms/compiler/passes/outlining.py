@@ -352,19 +352,23 @@ class _Outlining:
                 called[values[0]] = self._cotangent(list(map(self._total, values)))
         words, inputs = Names(), []
         anew: dict[Value, Value] = {}
+        parameter: dict[tuple[Value, ...], Value] = {}  # by what each run reads: one run may read a value in two places
         for values in params:
             total = sums[values]
             wish = None if total is None else called[total]
-            v = anew[values[0]] = Value(values[0].type, words.new(wish or self._parameter(values, groups[0])))
+            v = parameter[values] = Value(values[0].type, words.new(wish or self._parameter(values, groups[0])))
             inputs.append(v)
         for v, name in called.items():
             made = anew[v] = Value(v.type, name)
             made.sites = v.sites[: len(v.sites) - len(run.callers)]
-        body = [
-            Call(c.op, tuple([map_values(a, anew.__getitem__) for a in c.args]), tuple([anew[v] for v in c.outs]), c.site,
-                 c.backward, c.quiet)
-            for c in groups[0]
-        ]  # fmt: skip
+        body = []
+        for calls in zip(*groups, strict=True):
+            read = zip(*[c.reads for c in calls], strict=True)
+            reads = iter([parameter[values] if values in parameter else anew[values[0]] for values in read])
+            c = calls[0]
+            body.append(
+                Call(c.op, _each_replaced(c.args, reads), tuple([anew[v] for v in c.outs]), c.site, c.backward, c.quiet)
+            )
         graph = Graph(inputs, body, [anew[values[0]] for values in outs])
         shared = _shared_by_outputs(graph)
         if shared is None:
@@ -425,6 +429,11 @@ class _Outlining:
         return primal_of(v) is not None or (
             maker is not None and bool(maker.backward) and any(map(self._is_cotangent, maker.reads))
         )
+
+
+def _each_replaced(args: tuple[Any, ...], values: Iterator[Value]) -> tuple[Any, ...]:
+    """Arguments with other values, one after the other, in the places of those that they read."""
+    return tuple([map_values(a, lambda _: next(values)) for a in args])
 
 
 def _sum_of(v: Value, calls: list[Call]) -> Value | None:

@@ -79,6 +79,10 @@ class _Pair:
         self.known: dict[Value, Any] = {forward.place: reverse.place}
         self.first: list[Call] = []  # what the reverse computes again
         self.shown = seen_from_outside(reverse.body)  # what may be seen as memory, which stays the same memory
+        self.stacked: dict[Value, list[Stacked]] = {}  # the stacks of the one loop, by the value that they hold
+        for y in forward.ys:
+            if isinstance(y.value, Value):
+                self.stacked.setdefault(y.value, []).append(y)
 
     def outer(self, v: Value) -> Any:
         """Return what a value beside the one loop is called beside the other."""
@@ -88,14 +92,22 @@ class _Pair:
         """The same, of a new stack of the one loop."""
         return stack if self.around is None else self.around.stacks(stack)
 
+    def walking(self, y: Stacked) -> list[Item]:
+        """Return the items of the reverse loop that are those of a stack."""
+        out = self.outer(y.out)
+        return [x for x in self.reverse.xs if x.given is out] if isinstance(out, Value) else []
+
     def relieve(self) -> None:
         """Let the reverse loop do without the stacks that it can do without."""
         self.take()
         places = {v: k for k, v in enumerate(self.maker)}
+        whole = [_read_whole(self.reverse.calls, like) for like in (frozenset[Op](), _LIKE)]
         for y in sorted(self.forward.ys, key=lambda y: places.get(y.value, -1)):
-            for item in [x for x in self.reverse.xs if y.out not in self.kept and _is(self.outer(y.out), x.given)]:
-                measured = _is_measured(self.reverse.body, item.param)
-                formed = measured or _is_measured(self.reverse.body, item.param, _LIKE)
+            for item in [] if y.out in self.kept else self.walking(y):
+                measured, formed = [
+                    item.param not in read and _is_measured(self.reverse.body, item.param, like)
+                    for read, like in zip(whole, (frozenset[Op](), _LIKE), strict=True)
+                ]
                 found = self.alike(y.value, item, not measured) if formed and self.may_drop(item) else _NOT
                 if found is _NOT and measured and self.stacks_sizes(y.value, item):
                     continue
@@ -115,7 +127,8 @@ class _Pair:
         """Let the reverse take from stacks what it would compute as the loop has done."""
         forward, reverse = self.forward, self.reverse
         made = {(call.op, *map(key_of, call.args)): call.outs[0] for call in forward.calls if _is_plain(call)}
-        there = {x.param: y.value for x in reverse.xs for y in forward.ys if _is(self.outer(y.out), x.given)}
+        held = {out: y.value for y in forward.ys if isinstance(out := self.outer(y.out), Value)}
+        there = {x.param: held[x.given] for x in reverse.xs if isinstance(x.given, Value) and x.given in held}
         stacked = set(there.values())
         there |= {
             x.param: item.param for x in reverse.inv for item in forward.inv if _is(self.outer(item.given), x.given)
@@ -155,9 +168,9 @@ class _Pair:
             return self.known.get(v, v)
         if v in again:
             return again[v].outs[0]
-        for y in self.forward.ys:
-            for item in self.reverse.xs if y.value is v else ():
-                if item is not but and _is(self.outer(y.out), item.given):
+        for y in self.stacked.get(v, ()):
+            for item in self.walking(y):
+                if item is not but:
                     return item.param
         for item in self.forward.inv:
             if item.param is v:
@@ -247,6 +260,7 @@ class _Pair:
         """Let the forward stack one more value: what the reverse reads of it."""
         out = stack_value(v)
         self.forward.ys.append(Stacked(v, out))
+        self.stacked.setdefault(v, []).append(self.forward.ys[-1])
         self.reverse.xs.append(Item(self.beside(out), like(v)))
         return self.reverse.xs[-1].param
 
@@ -264,6 +278,15 @@ def _is_plain(call: Call) -> bool:
 
 def _type_of(x: Any) -> Type | None:
     return x.type if isinstance(x, Value) else None
+
+
+def _read_whole(calls: list[Call], like: frozenset[Op]) -> set[Value]:
+    """Return the values that calls which hold no graph read for more than their shapes, as `_is_measured` has it."""
+    found: set[Value] = set()
+    for call in calls:
+        if not is_region(call) and call.op not in SIZES:
+            found.update(values_in(call.args[1:]) if call.op.base in like else call.reads)
+    return found
 
 
 def _is_measured(graph: Graph, v: Value, like: frozenset[Op] = frozenset()) -> bool:

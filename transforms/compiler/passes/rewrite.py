@@ -10,7 +10,7 @@ import numpy as np
 from ....runtime.ir.graph import Call, Graph, Type, Value, map_values, values_in
 from ....runtime.ir.infer import Inferred, fits, infer
 from ....runtime.ir.known_ops import MATMUL
-from ....runtime.ir.opcodes import Branch, Loop, is_region
+from ....runtime.ir.opcodes import SCAN, Branch, Loop, is_region
 from ....runtime.ops import Op
 from ..analysis.memory import shares_with
 
@@ -153,8 +153,23 @@ def seen_from_outside(graph: Graph, outputs: Any = None) -> set[Value]:
         passed = [v for v in call.outs if v in found]
         if passed:
             lists = any(v.element is not None for v in passed)
-            found.update(v for v in shares_with(call) if not is_number(v) and (lists or not is_number(v.element)))
+            shared = _shared_by_loop(call, found) if call.op is SCAN else shares_with(call)
+            found.update(v for v in shared if not is_number(v) and (lists or not is_number(v.element)))
     return found
+
+
+def _shared_by_loop(call: Call, found: set[Value]) -> list[Value]:
+    """The values in whose memory those results of a loop may lie that are `found`, by what its body does with them."""
+    loop, carry, xs, inv, _ = call.args
+    k = len(carry)
+    stacked = [v for v, out in zip(loop.body.outputs[k:], call.outs[k:-1], strict=True) if out in found]
+    carried = any(out in found for out in call.outs[:k])  # of what one is now another may be after the next trip
+    params = loop.body.inputs[1:]
+    within = seen_from_outside(loop.body, [*loop.body.outputs[: k * carried], *stacked])
+    if not carried and not within.isdisjoint(params[:k]):
+        carried, within = True, seen_from_outside(loop.body, [*loop.body.outputs[:k], *stacked])
+    given = [v for v, param in zip((*carry, *xs, *inv), params, strict=True) if param in within]
+    return list(values_in((*given, *carry[: k * carried])))
 
 
 def is_number(v: Value | None) -> bool:

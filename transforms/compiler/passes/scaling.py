@@ -1,10 +1,10 @@
 """Constant factors and signs, multiplied with each other before an array; only where no rounding changes.
 
-`a + -b` is `a - b`, `-a * -b` is `a * b`, `-(c * x)` is `-c * x`, and `-a * (c * x)` is `a * (-c * x)`: a sign is never
-rounded. `d * (c * x)` is `(d * c) * x` where c is a power of two of at least one and |d| is at least one: then `c * x`
-is exact, or both are infinite. So it is where d is such a power and c a whole number. A power of two goes into the
-constant of a product or quotient that is known to neither overflow nor lose digits near zero: `2.0 * (0.5 / x.size)` is
-`1.0 / x.size`.
+`a + -b` is `a - b`, `a + a` is `2.0 * a`, `-a * -b` is `a * b`, `-(c * x)` is `-c * x`, and `-a * (c * x)` is
+`a * (-c * x)`: a sign is never rounded. `d * (c * x)` is `(d * c) * x` where c is a power of two of at least one and |d| is
+at least one: then `c * x` is exact, or both are infinite. So it is where d is such a power and c a whole number. A power of
+two goes into the constant of a product or quotient that is known to neither overflow nor lose digits near zero:
+`2.0 * (0.5 / x.size)` is `1.0 / x.size`.
 """
 
 from __future__ import annotations
@@ -234,10 +234,12 @@ def _rewritten(call: Call, once: Any) -> list[Call] | None:
 
 
 def _signs_of_a_sum(call: Call, once: Any) -> list[Call] | None:
-    """`a + -b` and `-b + a` are `a - b`; `a - -b` is `a + b`."""
+    """`a + -b` and `-b + a` are `a - b`; `a - -b` is `a + b`; `a + a` is `2.0 * a`."""
     left, right = call.args[:2]
     if call.op.infix is None and not any(isinstance(a, Value) and a.type.kind != "python" for a in call.args):
         return None  # np.add gives a NumPy number even of two Python ones
+    if call.op.base is ADD and left is right and len(call.args) == 2 and isinstance(left, Value):
+        return [Call(require(operator.mul), (2.0, left), call.outs, call.site, call.backward, call.quiet)]
     minus = once(right, NEGATIVE)
     if minus is not None:
         other = operator.sub if call.op.base is ADD else operator.add

@@ -6,6 +6,7 @@ A value of which nobody asks more than its shape is not computed for that: `(h @
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from .rewrite import is_elementwise, result, rewrite
 
 __all__ = ["shapes"]
 
+_RESHAPE = require(np.reshape)
 _SAME_SHAPE = ops_of(np.cumsum, np.cumprod, np.flip, np.sort, np.roll)  # of vectors
 
 
@@ -33,6 +35,8 @@ def shapes(graph: Graph) -> Graph:
     maker = {out: call for call in graph.calls if call.op is COND for out in call.outs}
     asked = {v for call in graph.calls if call.op not in SIZES for v in call.reads} | set(values_in(graph.outputs))
     named = set(name_values(graph, dict.fromkeys(graph.inputs, "")))
+    uses = Counter([v for call in graph.calls for v in call.reads] + list(values_in(graph.outputs)))
+    reshaped = {call.args[0] for call in graph.calls if call.op.base is _RESHAPE and uses[call.args[0]] == 2} - named
     starts = _starts(graph)
     needed = _needed(graph)
     given_back = set(values_in(graph.outputs))
@@ -57,12 +61,15 @@ def shapes(graph: Graph) -> Graph:
         out = call.outs[0]
         if call.op in SIZES and isinstance(call.args[0], Value):
             v = root(call.args[0])
-            if v not in asked and call.op is not COUNT:
+            turned = (
+                call.op is SHAPE and call.backward and v in reshaped
+            )  # of `(x @ w).reshape(n, 2, k)` nobody asks more
+            if (v not in asked or turned) and call.op is not COUNT:
                 axes = [_axis(v, k, maker) for k in ([call.args[1]] if call.op is SIZE else range(len(v.type.shape)))]
                 whole = axes[0][0] if axes else v
                 if axes == [(whole, k) for k in range(len(whole.type.shape))]:
                     v = whole
-                elif axes and all(axis[0] is not v for axis in axes):
+                elif axes and all(x is not v and (x in named or v not in asked) for x, _ in axes):
                     return _sizes(call, axes)
             if out in given_back and v not in graph.inputs and (length := _sliced(call, v, maker)) is not None:
                 return length
@@ -100,12 +107,21 @@ def _like(call: Call, out: Value) -> list[Value]:
     """Return the arguments of a call that surely have the shape of a result: it is elementwise, or a branch whose arms are."""
     if _maps_elements(call):
         return [a for a in call.reads if a.type.kind == "array" and a.type.shape == out.type.shape]
+    if call.op.base is GETITEM:
+        index = call.args[1] if type(call.args[1]) is tuple else (call.args[1],)
+        gathers = len(index) == len(call.args[0].type.shape) and all(map(_is_index, index))
+        return [a for a in index[::-1] if a.type.shape == out.type.shape] if gathers else []  # the columns first
     if call.op is not COND or out.type.kind != "array":
         return []
     branch, _, ins = call.args
     k = call.outs.index(out)
     places = _inputs_like(branch.then, branch.then.outputs[k]) & _inputs_like(branch.orelse, branch.orelse.outputs[k])
     return [ins[j] for j in sorted(places) if isinstance(ins[j], Value)]
+
+
+def _is_index(a: Any) -> bool:
+    """Whether a part of an index is an array of places."""
+    return isinstance(a, Value) and a.type.kind == "array" and a.type.dtype.kind in "iu"
 
 
 def _filled(call: Call, maker: dict[Value, Call]) -> list[Value]:
@@ -143,16 +159,17 @@ def _axis_before(call: Call, k: int) -> tuple[Value, int] | None:
     out, x = call.outs[0].type, call.args[0] if call.args else None
     if call.op.base is MATMUL:
         x, y = call.args[:2]
-        if not isinstance(x, Value) or not isinstance(y, Value) or not len(x.type.shape) == len(y.type.shape) == 2:
+        if not isinstance(x, Value) or not isinstance(y, Value) or len(x.type.shape) < 2 or len(y.type.shape) != 2:
             return None
-        return (x, 0) if k == 0 else (y, 1)
+        return (x, k) if k < len(x.type.shape) - 1 else (y, 1)
     if _maps_elements(call):
         same = _like(call, call.outs[0])
         return (same[0], k) if same else None
     if not isinstance(x, Value) or x.type.kind != "array":
         return None
-    if call.op.base is TRANSPOSE and call.args[1] is None:
-        return x, len(x.type.shape) - 1 - k
+    if call.op.base is TRANSPOSE:
+        axes = range(len(out.shape))[::-1] if call.args[1] is None else call.args[1]
+        return x, axes[k] % len(out.shape)
     if call.op.base in _SAME_SHAPE and x.type.shape == out.shape and len(out.shape) == 1:
         return x, k
     return None

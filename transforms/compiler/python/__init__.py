@@ -1,1 +1,1 @@
-"""The Python target: a graph as the NumPy source that a person would have written."""
+"""The Python target: a Program as the NumPy source that a person would have written."""

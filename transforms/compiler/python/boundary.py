@@ -1,9 +1,9 @@
-"""The signature of a generated function as gast has it: parameters, statements that take trees apart, the returned expression."""
+"""The boundary of a generated function: statements that take arguments apart, and the expression that it returns."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Any
 
 import gast
@@ -12,43 +12,37 @@ from ....runtime.ir.graph import Call, Graph, Value
 from ..frontend.user_names import Names
 from ..schedule.program import Fork, Program, Return, Statement, Store, Unpack
 from ..schedule.reuse import LARGE
-from ..schedule.signature import Instance, Signature, children, has_attributes
-from .blocks import about
-from .inlining import name_tree
+from ..schedule.signature import Instance, children, has_attributes
 from .layout import WIDTH
 from .literals import constant_tree, given_tree
+from .variables import about, name_tree
 from .widths import width
 
 if TYPE_CHECKING:
-    from .emit import Emitter
+    from .walk import Walk
 
-__all__ = ["Returns", "arguments_of", "is_large", "keeps_memory", "result_of", "returns_of", "unpacking_of"]
+__all__ = [
+    "Returns", "access_key", "is_large", "keeps_memory", "part_tree", "result_of", "returns_of", "unpacking_of",
+]  # fmt: skip
 
 ROW = 64  # columns of a result that has a row of its own
 
 
-def arguments_of(signature: Signature) -> Any:
-    """The parameter list as gast has it."""
+def unpacking_of(
+    unpack: Unpack, program: Program, names: Names, trees: dict[Value, Any], walked: Set[Value] = frozenset()
+) -> list[Any]:
+    """Statements that take the leaves out of an argument that is a tree; `trees` learns how to write each input.
 
-    def parameter(name: str) -> Any:
-        return gast.Name(id=name, ctx=gast.Param(), annotation=None, type_comment=None)
-
-    positional = [parameter(n) for n in signature.arguments_named[: signature.positional]]
-    keyword = [parameter(n) for n in (*signature.arguments_named[signature.positional :], *signature.extras)]
-    return gast.arguments(
-        args=positional, posonlyargs=[], vararg=None, kwonlyargs=keyword, kw_defaults=[None] * len(keyword),
-        kwarg=None, defaults=[],
-    )  # fmt: skip
-
-
-def unpacking_of(unpack: Unpack, program: Program, names: Names, trees: dict[Value, Any]) -> list[Any]:
-    """Statements that take the leaves out of an argument that is a tree; `trees` learns how to write each input."""
+    Those that are read as items of the argument alone (`walked`) stay in it.
+    """
     tree, parameter = unpack.tree, unpack.parameter
     if isinstance(tree, Value):
         trees[tree] = _name(parameter)
         return []
-    found = _leaves(tree, _name(parameter))
-    if type(tree) in (list, tuple) and len(tree) > 1 and all(isinstance(v, Value) for v in tree):
+    every = _leaves(tree, _name(parameter))
+    found = [(v, access) for v, access in every if v not in walked]
+    whole = len(found) == len(every)
+    if whole and type(tree) in (list, tuple) and len(tree) > 1 and all(isinstance(v, Value) for v in tree):
         targets = []
         for value, _ in found:
             name = names.new(program.names[value])
@@ -56,7 +50,7 @@ def unpacking_of(unpack: Unpack, program: Program, names: Names, trees: dict[Val
             targets.append(gast.Name(id=name, ctx=gast.Store(), annotation=None, type_comment=None))
         left = gast.Tuple(elts=targets, ctx=gast.Store())
         return [gast.Assign(targets=[left], value=_name(parameter), type_comment=None)]
-    taken = None if _is_flat(tree) else _taken_apart(tree, parameter, names, program)
+    taken = None if _is_flat(tree) or not whole else _taken_apart(tree, parameter, names, program)
     if taken is not None:
         statement, given = taken
         trees.update({value: _name(name) for value, name in given.items()})
@@ -129,11 +123,16 @@ def _leaves(tree: Any, access: Any) -> list[tuple[Value, Any]]:
         return [(tree, access)] if isinstance(tree, Value) else []
     out: list[tuple[Value, Any]] = []
     for key, sub in found:
-        out.extend(_leaves(sub, _part(access, f".{key[1:]}" if has_attributes(tree) else (key,))))
+        out.extend(_leaves(sub, part_tree(access, access_key(tree, key))))
     return out
 
 
-def _part(access: Any, key: Any) -> Any:
+def access_key(tree: Any, key: Any) -> Any:
+    """Return the key by which a part of an argument is read: `.w` of an attribute, ("w",) of an item."""
+    return f".{key[1:]}" if has_attributes(tree) else (key,)
+
+
+def part_tree(access: Any, key: Any) -> Any:
     """`p.w` for the key `.w`, `p["w"]` for ("w",)."""
     if isinstance(key, str):
         return gast.Attribute(value=access, attr=key[1:], ctx=gast.Load())
@@ -144,7 +143,7 @@ def _build(tree: Any, leaf: Callable[[int], Any]) -> Any:
     if isinstance(tree, Instance):
         place = _name(tree.origin[0])
         for key in tree.origin[1:]:
-            place = _part(place, key)
+            place = part_tree(place, key)
         fields = [gast.keyword(arg=name, value=_build(part, leaf)) for name, part in tree.fields.items()]
         cls = gast.Call(func=_name("type"), args=[place], keywords=[])
         return gast.Call(func=cls, args=[], keywords=fields)
@@ -183,31 +182,30 @@ class Returns:
         self.calls: dict[Value, Call] = {}  # of the results that are expressions
         self.names: dict[Value, str] = {}  # what they are called in the docstring
 
-    def takes(self, emitter: Emitter, call: Call, tree: Any) -> bool:
+    def takes(self, walk: Walk, call: Call, tree: Any) -> bool:
         """Whether a result, which is read nowhere else, is written in the `return`; if so, it has its name there."""
         (out,) = call.outs
-        if call.quiet != self.quiet or call.op.effect or call.op.may_raise or emitter.pieces is not None:
+        if call.quiet != self.quiet or call.op.effect or call.op.may_raise or walk.pieces is not None:
             return False
-        if out in emitter.naming.wishes and not call.backward:
+        if out in walk.naming.wishes and not call.backward:
             return False  # the user has given it a name
         if out is self.sole:
             return False  # `d_w`, which is what a reader looks for
-        facts = emitter.facts
-        if not facts.buffers.keys().isdisjoint(call.reads) or any(v in facts.written for v in call.reads):
-            return False  # what it reads may be written over before its turn
-        if keeps_memory(emitter, call, len(facts.graph.calls)) or not self._has_room(emitter, out, tree):
+        if not walk.may_wait(call):
+            return False
+        if keeps_memory(walk, call, len(walk.facts.graph.calls)) or not self._has_room(walk, out, tree):
             return False
         self.calls[out] = call
-        self.names[out] = emitter.naming.new(out)
+        self.names[out] = walk.naming.new(out)
         return True
 
-    def _has_room(self, emitter: Emitter, out: Value, tree: Any) -> bool:
+    def _has_room(self, walk: Walk, out: Value, tree: Any) -> bool:
         """Whether the `return` fits on a line with this expression, or has a row for each result anyway."""
-        plain, whole = self._width(emitter, {}), self._width(emitter, {out: tree})
+        plain, whole = self._width(walk, {}), self._width(walk, {out: tree})
         room = WIDTH - len("    return ") - 4 * self.quiet
         return whole <= room or (plain > room and width(tree) <= ROW)
 
-    def _width(self, emitter: Emitter, trees: dict[Value, Any]) -> int:
+    def _width(self, walk: Walk, trees: dict[Value, Any]) -> int:
         """The columns of the results, with what is known by now in it."""
 
         def leaf(v: Any) -> Any:
@@ -215,20 +213,20 @@ class Returns:
                 return given_tree(v)
             if v in trees:
                 return trees[v]
-            if v in emitter.trees and (v in emitter.folded or isinstance(emitter.trees[v], gast.Name)):
-                return emitter.trees[v]
-            return name_tree(emitter.naming.wished(v))
+            if v in walk.trees and (v in walk.nested or isinstance(walk.trees[v], gast.Name)):
+                return walk.trees[v]
+            return name_tree(walk.naming.wished(v))
 
         result = result_of(self.result.tree, leaf, list(self.result.outputs))
         return width(result) - 2 * isinstance(result, gast.Tuple)
 
-    def name(self, emitter: Emitter, v: Value) -> str:
+    def name(self, walk: Walk, v: Value) -> str:
         """Return the variable of a value that is a statement after all."""
         self.calls.pop(v, None)
         name = self.names.pop(v, None)
         if name is None:
-            return emitter.fresh(v)
-        emitter.trees[v] = name_tree(name)
+            return walk.fresh(v)
+        walk.trees[v] = name_tree(name)
         return name
 
     def owner(self) -> Call | None:
@@ -244,9 +242,9 @@ class Returns:
         )
 
 
-def keeps_memory(emitter: Emitter, call: Call, until: int) -> bool:
+def keeps_memory(walk: Walk, call: Call, until: int) -> bool:
     """Whether large arrays would live longer if a call were made at a later place, while others are made."""
-    facts = emitter.facts
+    facts = walk.facts
     between = facts.graph.calls[facts.place[call] + 1 : until]
     if all(v in facts.outputs or v.type.kind != "array" for other in between for v in other.outs):
         return False
@@ -257,7 +255,7 @@ def keeps_memory(emitter: Emitter, call: Call, until: int) -> bool:
             continue
         seen.add(v)
         maker = facts.maker.get(v)
-        if v in emitter.folded and maker is not None:
+        if v in walk.nested and maker is not None:
             reads += maker.reads
         elif maker is not None and facts.last[v] < until and is_large(v):
             return True

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
+
+import gast
 
 from ....runtime.ir.graph import Call, Value, values_in
 from ....runtime.ir.opcodes import is_region
@@ -28,8 +31,11 @@ from ..schedule.program import (
     straight,
     writes_of,
 )
+from .entries import Entries, TileLoop, entries_of, with_lines
+from .layout import WIDTH
+from .lines import Lines
 
-__all__ = ["calls_alone", "deletes"]
+__all__ = ["deletes", "placed"]
 
 WORTH = 1 << 18  # bytes that the peak must come down by
 PART = 64  # what is smaller than this part of the peak is not worth a word
@@ -114,7 +120,7 @@ def _peak(memory: _Memory, made: list[list[str]], last: dict[str, int]) -> int:
 
 
 class _Memory:
-    """Which memory the variables of a program hold behind some of its statements."""
+    """The memory that the variables of a program hold behind some of its statements."""
 
     def __init__(self, program: Program, every: list[Statement], before: list[Statement]) -> None:
         self.variables: Mapping[Value, str] = program.variables
@@ -152,7 +158,7 @@ class _Memory:
                 self.staying |= {name} if v in living or v in chosen else set()
 
     def bytes(self, names: list[str]) -> int:
-        """What these variables keep alive."""
+        """Return the bytes that these variables keep alive."""
         return sum(map(_nbytes, set().union(*[self.roots.get(name, ()) for name in names])))
 
     def uses(self, statement: Statement) -> dict[str, None]:
@@ -169,7 +175,7 @@ class _Memory:
 
         for v in values_in(statement.outputs) if isinstance(statement, Return) else ():
             read(v)
-        for call in calls_alone(statement):
+        for call in _calls_alone(statement):
             for v in (*call.reads, *call.outs):
                 read(v)
         return found
@@ -198,11 +204,68 @@ def _same_memory(statement: Statement, v: Value) -> Value | None:
     return None
 
 
-def calls_alone(statement: Statement) -> list[Call]:
+def placed(program: Program) -> Program:
+    """Return the program whose `Free`s bear their `del`s, each right before the next statement in print that calls something."""
+    return program._replace(body=_placed(program.body, program.variables))
+
+
+def _placed(body: list[Statement], variables: Mapping[Value, str]) -> list[Statement]:
+    """Return the statements of a function or of a path with one Free for each `del`."""
+    if not any(isinstance(s, (Free, Fork)) for s in body):
+        return body
+    made: list[Statement] = []
+    dead: list[Free] = []
+    last: Call | None = None  # which the line before belongs to
+    for statement in body:
+        if isinstance(statement, Free):
+            values = tuple([v for v in statement.values if v in variables])
+            dead += [dataclasses.replace(statement, values=values)] * bool(values)
+            continue
+        if isinstance(statement, Fork):
+            statement = dataclasses.replace(statement, body=_placed(statement.body, variables))
+        written = entries_of([statement])
+        place = _place_of_call(statement, written) if dead else None
+        if place is not None:
+            values = tuple([v for free in dead for v in free.values])
+            beside = written[place - 1][1] if place else last
+            call = written[place][1] if place < len(written) else beside
+            assert call is not None
+            lines = _lines([variables[v] for v in values], call, beside)
+            made.append(Free(values, dead[0].note, lines=lines if not place else ()))
+            statement = with_lines(statement, place, lines) if place else statement
+            dead = []
+        last = written[-1][1] if written else last
+        made.append(statement)
+    return made
+
+
+def _place_of_call(statement: Statement, written: Entries) -> int | None:
+    """The place among the lines of a statement of that of its call, or of the return; None where none belongs to a call."""
+    if isinstance(statement, Return):
+        return len(statement.lines.before)
+    calls = _calls_alone(statement)
+    for k, (line, call) in enumerate(written) if calls else ():
+        if any(c in calls for _, c in line.entries) if isinstance(line, TileLoop) else call is calls[0]:
+            return k
+    return None
+
+
+def _lines(names: list[str], call: Call, before: Call | None) -> Lines:
+    """`del a, b`, in as many lines as it takes, on the line of the statement before it where that stands in the same block."""
+    beside = call if before is None or (before.quiet, before.backward) != (call.quiet, call.backward) else before
+    owner = Call(call.op, (), (), beside.site, call.backward, call.quiet)
+    lines = [
+        [gast.Name(id=name.strip(","), ctx=gast.Del(), annotation=None, type_comment=None) for name in line.split()]
+        for line in textwrap.wrap(", ".join(names), WIDTH - len("        del "))
+    ]
+    return tuple([(gast.Delete(targets=line), owner) for line in lines])
+
+
+def _calls_alone(statement: Statement) -> list[Call]:
     """Return the calls of a statement that are not nested in another."""
     if isinstance(statement, (Assign, Effect)):
         return [] if statement.nested else [statement.call]
     if isinstance(statement, (Tiled, Fork)):
         first = [statement.call] if isinstance(statement, Fork) else []
-        return [*first, *[call for inner in statement.body for call in calls_alone(inner)]]
+        return [*first, *[call for inner in statement.body for call in _calls_alone(inner)]]
     return [statement.call] if isinstance(statement, (Guard, Store, Loop, If)) else []

@@ -71,7 +71,7 @@ class Docstring:
         )
 
     def _gives(self, graph: Graph, names: dict[Value, str]) -> tuple[str, ...]:
-        """What is written into, and what is returned: by the names it has in the text, a gradient by what it is like."""
+        """Say which arguments are written into, and name the results; of a gradient, the argument that it is like."""
         kinds: dict[str, list[str]] = {}
         like: dict[str, str] = {}  # names of gradients -> names of what they are like
         for v in dict.fromkeys(values_in(graph.outputs)):
@@ -84,7 +84,7 @@ class Docstring:
                 kinds.setdefault(describe(v, self.letters.of), []).append(names[v])
         parts = [f"{', '.join(found)}: {kind}" for kind, found in kinds.items()]
         if like:
-            parts.append(f"{', '.join(like)}: like {', '.join(like.values())}")
+            parts.append(f"{', '.join(like)}: like {', '.join(dict.fromkeys(like.values()))}")
         written = list(dict.fromkeys(names[call.args[0]] for call in graph.calls if call.op is STORE))
         found = [f"Writes into {', '.join(written)}."] * bool(written)
         found += [textwrap.fill(_listed("Returns ", parts), _WIDTH)] * bool(parts)
@@ -99,7 +99,7 @@ def _like(v: Value, graph: Graph) -> Value | None:
 
 
 class _Letters:
-    """What the lengths of arrays are called: those of arguments by letters, but for those that the text is for."""
+    """The letters for lengths of arguments, and the numbers of those that the text is specialised to."""
 
     def __init__(self, shared: SharedLengths, fixed: Mapping[Axis, str], named: Mapping[Axis, str]) -> None:
         self.shared, self.fixed, self.named = shared, fixed, named
@@ -120,7 +120,7 @@ def _lettered(inputs: Sequence[Value], shared: SharedLengths, signature: Signatu
 
 
 def _filled(purpose: str) -> str:
-    """What a function computes on one line; else what the user says of it on lines of their own."""
+    """Say on one line what a function computes; else give the user's docstring on lines of its own."""
     head, colon, said = purpose.partition("`: ")
     whole = len(purpose) <= _WIDTH - len('"""') or not colon
     return textwrap.fill(purpose, _WIDTH) if whole else f"{head}`.\n\n{textwrap.fill(said, _WIDTH)}"

@@ -51,6 +51,14 @@ def _is_short(node: ast.AST) -> bool:
     return _is_word(node)
 
 
+def _round(text: str) -> str:
+    """`1e10` for 10000000000.0, and `1e-4` for 0.0001, as one writes them."""
+    if whole := re.fullmatch(r"(-?[1-9])(0{5,})\.0", text):
+        return f"{whole[1]}e{len(whole[2])}"
+    small = re.fullmatch(r"(-?)0\.(000+)([1-9])", text)
+    return text if small is None else f"{small[1]}{small[3]}e-{len(small[2]) + 1}"
+
+
 _QUOTES = ('"', "'", '"""', "'''")
 
 
@@ -239,6 +247,7 @@ class Expressions:
             self.write(self.literal(value))
         elif isinstance(value, float | complex):
             text = re.sub(r"e(?:\+0?|(-)0)(?=\d)", r"e\1", repr(value))  # 1e-6, not 1e-06
+            text = _round(text) if isinstance(value, float) else text
             self.write(re.sub("inf", "1e309", re.sub(r"nan(?!j)", "(1e309 - 1e309)", text)))
         else:
             self.write(repr(value))

@@ -13,26 +13,11 @@ import gast
 
 from ....runtime.ir.graph import Call, Value, values_in
 from .literals import constant_tree
+from .variables import name_tree
 
-__all__ = ["body_of", "call_tree", "inlined", "locals_of", "name_tree", "times_used"]
+__all__ = ["body_of", "inlined", "locals_of", "times_used"]
 
 Tree = Callable[[Any], Any]
-
-
-def name_tree(name: str, store: bool = False) -> Any:
-    """A name, or a dotted path."""
-    head, *rest = name.split(".")
-    tree = gast.Name(
-        id=head, ctx=gast.Store() if store and not rest else gast.Load(), annotation=None, type_comment=None
-    )
-    for k, part in enumerate(rest):
-        tree = gast.Attribute(value=tree, attr=part, ctx=gast.Store() if store and k == len(rest) - 1 else gast.Load())
-    return tree
-
-
-def call_tree(name: str, *args: Any) -> Any:
-    """`name(a, b)`."""
-    return gast.Call(func=name_tree(name), args=list(args), keywords=[])
 
 
 class Inliner(gast.NodeTransformer):
@@ -126,7 +111,7 @@ def _body(fn: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def times_used(call: Call, v: Value) -> int:
-    """How often the body of an op of ours reads an argument; in a loop more than once."""
+    """Return the number of times that the body of an op of ours reads an argument; in a loop more than once."""
     k = next(j for j, a in enumerate(call.args) if v in list(values_in(a)))
     name = call.op.params[k].name
     body = body_of(call)

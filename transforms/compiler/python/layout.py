@@ -85,6 +85,7 @@ _RESULTS = re.compile(r"(\w+(?:, \w+)+) = \w+\(")  # many names for what a funct
 _BREAKS = [re.compile(rf" (?=(?:{words}) )") for words in ("async for|for|if", "if|else", "or", "and")]
 _BREAKS += [re.compile(r"(?<!\bnot) (?=(?:[<>]=?|==|!=|is|in|not in) )")]
 _BREAKS += [re.compile(rf" (?=(?:{signs}) )") for signs in (r"\|", r"\^", "&", "<<|>>", "[-+]", "[*/%@]|//")]
+_GROUP = re.compile(r"(?<= [-+*/@] \()_+\)$")
 
 
 def _wrapped(code: str, indent: int) -> list[str]:
@@ -112,6 +113,10 @@ def _wrapped(code: str, indent: int) -> list[str]:
         return _rows(code[start:end], code[end:], indent, code[:start])
     if head is None or re.match("(async )?def |class ", code):
         return whole
+    if at := _last_group(code[start:end]):
+        rows = _bracketed(code[: start + at], code[start + at : end - 1], code[end - 1 :], indent)
+        if len(rows) == 3 and all(len(row) <= WIDTH for row in rows):
+            return rows
     return _bracketed(f"{code[:start]}(", code[start:end], f"){code[end:]}", indent)
 
 
@@ -132,6 +137,12 @@ def _opener(body: str) -> int:
         return 0
     opener = max(map(mask.rfind, "([{")) + 1
     return opener if opener < len(body) - 1 else 0
+
+
+def _last_group(body: str) -> int:
+    """Return where the brackets open that a sum or product of two ends with; 0 if it has more operands, or ends otherwise."""
+    group = _GROUP.search(_mask(body))
+    return group.start() if group is not None and len(_pieces(body)) == 2 else 0
 
 
 def _rows(body: str, tail: str, indent: int, head: str = "") -> list[str]:

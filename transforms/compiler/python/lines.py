@@ -1,4 +1,4 @@
-"""What is written for each statement of a Program, as data: the steps of the target decide it, and the printer reads no more.
+"""Lines of the statements of a Program, as data: the steps of the target decide them, and the printer reads no more.
 
 A line is a statement of Python's, as a tree, and the call that it belongs to. Of a statement that holds others the lines say what
 stands around those: they have lines of their own.
@@ -29,7 +29,7 @@ UnpackLines = tuple[Any, ...]  # which belong to no call
 
 
 class Walked(NamedTuple):
-    """What a `for` takes from an expression, or from a range of these arguments, in reverse or not."""
+    """The target of a `for`, and its iterable: an expression, or a range of these arguments, in reverse or not."""
 
     target: Any
     given: Any  # an expression; of a range the tuple of its arguments
@@ -45,7 +45,7 @@ class Head(NamedTuple):
 
 
 class LoopLines(NamedTuple):
-    """What is written of a loop, in this order; its test comes before `asking`, its body before `closing`."""
+    """The lines of a loop, in this order; its test comes before `asking`, its body before `closing`."""
 
     before: Lines
     head: Head
@@ -58,17 +58,19 @@ class LoopLines(NamedTuple):
 
 
 class IfLines(NamedTuple):
-    """What is written of a branch: a test, and behind the statements of each arm what becomes of its results; or one line."""
+    """The lines of a branch: a test, and behind the statements of each arm the assignments of its results; or one line."""
 
     before: Lines
     test: Any
     closing: tuple[Lines, Lines]
-    whole: Any = None  # `c = b if test else 100 * b`
+    whole: Lines | None = None  # `c = b if test else 100 * b`; none at all where another line has that in it
     asked: bool = False  # whether the test is written where both arms are empty
+    negated: bool = False  # `if not test:`, where only the second arm holds some
+    joined: bool = False  # `if a and b:`, where all that the first arm holds is a branch of one arm
 
 
 class TiledLines(NamedTuple):
-    """What is written of a loop over tiles: the arrays that it fills, and names for the tile and the number of its first row."""
+    """The lines of a loop over tiles: the arrays that it fills, and names for the tile and the number of its first row."""
 
     before: Lines
     made: tuple[Any, ...]
@@ -80,14 +82,14 @@ class TiledLines(NamedTuple):
 
 
 class ForkLines(NamedTuple):
-    """What is written of a path: the test that takes it."""
+    """The lines of a path: the test that takes it."""
 
     before: Lines
     test: Any
 
 
 class ReturnLines(NamedTuple):
-    """What is written of a return: its expression; an `owner` where it stands among the lines of the user's."""
+    """The lines of a return: its expression; an `owner` where it stands among the lines of the user's."""
 
     before: Lines
     value: Any

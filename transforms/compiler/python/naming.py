@@ -12,17 +12,16 @@ import gast
 
 from ....runtime.ir.graph import Call, Graph, Value, prefix_of, primal_of, values_in
 from ....runtime.ir.known_ops import ZEROS
-from ....runtime.ir.opcodes import STACK, all_calls, function_of, is_region
+from ....runtime.ir.opcodes import COND, STACK, all_calls, function_of, is_region
 from ....runtime.rules.control import SHAPE
 from ..frontend.user_names import Cotangents, Names, name_values
 from ..schedule.blocks import Block
-from ..schedule.names import name_regions, named_within, origins_of, plural, stem_of
+from ..schedule.names import joined, name_regions, named_within, origins_of, plural, read_as, stem_of
 from ..schedule.program import Program, named_in, straight, writes_of
-from ..schedule.reading import joined, read_as
 from ..schedule.signature import Signature
 from .widths import forget
 
-__all__ = ["Naming", "is_dotted", "is_transposed_name", "is_widened", "name_lists"]
+__all__ = ["Naming", "is_dotted", "is_transposed_name", "is_vague", "is_widened", "name_lists"]
 
 # What results are called that no name of an operand tells apart.
 _NOUNS = {
@@ -41,6 +40,7 @@ _OPERATORS = {
     gast.MatMult: ("", "product"),
     gast.Div: ("over", "ratio"),
 }
+_SIGNS = {"+": "total", "-": "difference", "*": "product", "@": "product", "/": "ratio"}
 _VAGUE = frozenset([noun for _, noun in _OPERATORS.values()])  # of which no other name is made
 _SHORT = 6  # letters of what stands behind `is_`
 _FACTORS = {2.0: "twice", 0.5: "half"}
@@ -66,6 +66,8 @@ def described(tree: Any) -> str | None:
     if isinstance(tree, (gast.Compare, gast.BoolOp)):
         return "mask"
     if isinstance(tree, gast.Subscript):
+        if isinstance(tree.slice, gast.Tuple) and not tree.slice.elts:  # `x[()]`, an array without axes as a number
+            return described(tree.value)
         return _simple(tree) or _part(tree)
     if isinstance(tree, gast.Attribute):
         name = _simple(tree.value)
@@ -103,6 +105,8 @@ def _called(tree: Any) -> str | None:
         args.insert(0, root)  # a method
     operand = _simple(args[0]) if args else None
     others = [a for a in args[1:] if not isinstance(a, (gast.Constant, gast.Tuple))]
+    if method == "squeeze" and operand is not None:
+        return operand
     noun: str = _NOUNS.get(method, method)
     if (
         operand is None
@@ -137,6 +141,11 @@ def _simple(tree: Any) -> str | None:
         if is_widened(tree):
             return str(tree.value.id)
     return None
+
+
+def is_vague(name: str) -> bool:
+    """Whether a name only says that a value becomes a part of something, or by which operation."""
+    return re.sub(r"(_\d+)?$", "", name).rpartition("_")[2] in ("part", *_VAGUE)
 
 
 def is_transposed_name(tree: Any) -> bool:
@@ -278,7 +287,7 @@ def _name_of(tree: Any) -> str:
 
 
 class Naming:
-    """What values are called: by the user, as the user's code reads them, or by what is computed; in a region, too."""
+    """The names of values: the user's, those that the user's code reads them by, or what is computed; in a region, too."""
 
     facts: Block  # of the statements that are written
 
@@ -332,7 +341,7 @@ class Naming:
         return name
 
     def wished(self, v: Value) -> str:
-        """What a value is to be called, before other values with that name are looked at."""
+        """Return the name for a value, before other values with that name are looked at."""
         whole = v in self.facts.outputs and self.result != self.stem
         first = next(iter(values_in(self.facts.graph.outputs)), None)
         if whole and v is not first and self.facts.users.get(v) and v not in self.wishes:
@@ -361,8 +370,31 @@ class Naming:
             name = self.called.get(primal) or self.wishes.get(primal) or self.descriptions.get(primal)
             if name is not None:
                 return prefix + name
-        goal = self.goal(v) if v not in self.descriptions else None
-        return self.descriptions.get(v, self.stem if goal is None else f"{goal}_part")
+        if v in self.descriptions:
+            return self.descriptions[v]
+        goal = self.goal(v)
+        return self._in_arm(v) or self.stem if goal is None else f"{goal}_part"
+
+    def _in_arm(self, v: Value) -> str | None:
+        """A name for a result of a branch that nobody named: by the variable that it becomes a part of in an arm."""
+        maker = self.facts.maker.get(v)
+        if maker is None or maker.op is not COND:
+            return None
+        for arm in maker.args[0]:
+            wishes = name_values(arm, {u: u.name for u in arm.inputs if u.name is not None})
+            part = arm.outputs[maker.outs.index(v)]
+            made = next((call for call in arm.calls if part in call.outs), None)
+            noun = "part" if made is None else _SIGNS.get(made.op.infix or "", "part")
+            for _ in range(8):
+                user = next((call for call in arm.calls if part in call.reads), None)
+                if user is None or is_region(user) or len(user.outs) != 1:
+                    break
+                held = user.args[0] if user.op.consuming is not None else None  # what is added to at a place
+                (part,) = user.outs
+                name = wishes.get(part) or (wishes.get(held) if isinstance(held, Value) else None)
+                if name is not None:
+                    return f"{name}_{noun}"
+        return None
 
     def describe(self, v: Value, tree: Any) -> None:
         """Learn what a value could be called, that nobody named, by how it is written."""
@@ -372,6 +404,8 @@ class Naming:
             goal = self.goal(v) if name in NOUNS else None
             if goal is not None and name != "mask":
                 name = f"{goal}_part" if goal.startswith("d_") else f"{goal}_{name}"
+        if name in self.users and name in NOUNS:
+            name = f"{name}_value"
         if name is not None and name not in self.users:
             self.descriptions[v] = name
 

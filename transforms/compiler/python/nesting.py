@@ -62,9 +62,11 @@ class Nesting:
             statement = self.waiting.pop(v, None)
             if statement is not None:
                 assert isinstance(statement, (Assign, Effect))
+                for other in writes_of(statement):
+                    self.waiting.pop(other, None)
                 self.add(dataclasses.replace(statement, nested=True))
 
-    def part(self, v: Value, lines: Lines) -> bool:
+    def unnest(self, v: Value, lines: Lines) -> bool:
         """Add the statement of a value that turned out to need a variable, with these lines; whether it waits no longer."""
         statement = self.waiting.pop(v, None)
         if statement is not None:
@@ -101,7 +103,7 @@ def named_program(program: Program, body: list[Statement], variables: dict[Value
 
 
 def _given(statement: Statement) -> Given:
-    """What a block is given under names of its own, and does not change; and what is so behind it."""
+    """Return the values that a block knows by names of its own, and does not change, with these; and those behind it."""
     if isinstance(statement, Loop):
         fixed = [(c.start, v) for c in statement.carries if c.after is c.param for v in (c.param, c.out)]
         return (*statement.given, *fixed, *(statement.test.given if statement.test is not None else ()))

@@ -15,7 +15,7 @@ from ..passes.scans import Scan
 from .literals import constant_tree
 
 if TYPE_CHECKING:
-    from .emit import Emitter
+    from .walk import Walk
 
 __all__ = ["Range", "bounds", "range_of"]
 
@@ -59,31 +59,31 @@ def range_of(scan: Scan) -> Range | None:
     return Range(calls, start, step) if calls else None
 
 
-def bounds(emitter: Emitter, scan: Scan, walked: Range, start: Any) -> list[Any] | None:
+def bounds(walk: Walk, scan: Scan, walked: Range, start: Any) -> list[Any] | None:
     """Return the arguments of `range`, where the number of trips follows from a stop; `start` is what it is outside."""
     n, step = scan.n, walked.step
     if isinstance(n, Value):
         stop: Any = n
         if step != 1:
-            stop = _taken(emitter, stop, _FLOOR_DIVIDE, step)
+            stop = _taken(walk, stop, _FLOOR_DIVIDE, step)
         if isinstance(start, Value):
             if step != 1:
-                stop = _taken(emitter, stop, ADD, step - 1 if step > 0 else step + 1)
-            stop, beside = _taken(emitter, stop, SUBTRACT, start), 0
+                stop = _taken(walk, stop, ADD, step - 1 if step > 0 else step + 1)
+            stop, beside = _taken(walk, stop, SUBTRACT, start), 0
         else:
-            stop, beside = _parted(emitter, stop)
+            stop, beside = _parted(walk, stop)
             beside += start - (step - 1 if step > 0 else step + 1)
-        if stop is None or (isinstance(stop, Value) and stop not in emitter.trees):
+        if stop is None or (isinstance(stop, Value) and stop not in walk.trees):
             return None
-        end = emitter.tree(stop)
+        end = walk.tree(stop)
         if beside:
             sign = gast.Add() if beside > 0 else gast.Sub()
             end = gast.BinOp(left=end, op=sign, right=constant_tree(abs(beside)))
     elif isinstance(start, Value):
         return None
     else:
-        end = emitter.tree(start + step * n)
-    return [emitter.tree(start), end, *([constant_tree(step)] if step != 1 else [])]
+        end = walk.tree(start + step * n)
+    return [walk.tree(start), end, *([constant_tree(step)] if step != 1 else [])]
 
 
 def _reader(scan: Scan, v: Value, op: Op) -> Call | None:
@@ -103,22 +103,22 @@ def _other(call: Call, v: Value) -> Any:
     return call.args[1] if call.args[0] is v else call.args[0]
 
 
-def _parted(emitter: Emitter, n: Any) -> tuple[Any, int]:
+def _parted(walk: Walk, n: Any) -> tuple[Any, int]:
     """Return a number as a value that is written already and what is added to it."""
-    maker = emitter.facts.maker.get(n) if isinstance(n, Value) else None
+    maker = walk.facts.maker.get(n) if isinstance(n, Value) else None
     if maker is None or maker.op.base not in (ADD, SUBTRACT) or type(maker.args[1]) is not int:
         return n, 0
-    found, beside = _parted(emitter, maker.args[0])
-    if isinstance(found, Value) and found not in emitter.trees:
+    found, beside = _parted(walk, maker.args[0])
+    if isinstance(found, Value) and found not in walk.trees:
         return n, 0
     return found, beside + (maker.args[1] if maker.op.base is ADD else -maker.args[1])
 
 
-def _taken(emitter: Emitter, n: Any, op: Op, second: Any) -> Any:
-    """What a number was before this second argument was subtracted, added or divided by; None where it was not."""
+def _taken(walk: Walk, n: Any, op: Op, second: Any) -> Any:
+    """Return the number that this second argument was subtracted from, added to or divides; None where it was not."""
     if n is None or (op in (ADD, SUBTRACT) and type(second) is int and second == 0):
         return n
-    maker = emitter.facts.maker.get(n) if isinstance(n, Value) else None
+    maker = walk.facts.maker.get(n) if isinstance(n, Value) else None
     if maker is None or maker.op.base is not op:
         return None
     found = maker.args[1]

@@ -15,21 +15,21 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Value
 from ..schedule.reuse import LARGE, is_dense
-from .inlining import name_tree
+from .variables import name_tree
 
 if TYPE_CHECKING:
-    from .emit import Emitter
+    from .walk import Walk
 
 __all__ = ["selected"]
 
 _UNSIGNED = {2: "np.uint16", 4: "np.uint32", 8: "np.uint64"}
 
 
-def selected(emitter: Emitter, call: Call) -> Any:
+def selected(walk: Walk, call: Call) -> Any:
     """`(x.view(np.uint64) * mask).view(np.float64)` for such a call, or None."""
     mask, x, y = call.args
     chosen = y if _is_zero(x) else x
-    if not emitter.facts.steady or _is_zero(x) == _is_zero(y) or not isinstance(chosen, Value):
+    if not walk.facts.steady or _is_zero(x) == _is_zero(y) or not isinstance(chosen, Value):
         return None
     out, dtype = call.outs[0].type, chosen.type.dtype
     bits = _UNSIGNED.get(dtype.itemsize) if dtype.kind == "f" else None
@@ -39,10 +39,10 @@ def selected(emitter: Emitter, call: Call) -> Any:
         return None
     if not (_is_packed(chosen) if chosen.type == out else _is_spread(chosen, mask, call.outs[0])):
         return None
-    keep = emitter.tree(mask, call)
+    keep = walk.tree(mask, call)
     if chosen is y:
         keep = gast.UnaryOp(op=gast.Invert(), operand=keep)
-    product = gast.BinOp(left=_viewed(emitter.tree(chosen, call), bits), op=gast.Mult(), right=keep)
+    product = gast.BinOp(left=_viewed(walk.tree(chosen, call), bits), op=gast.Mult(), right=keep)
     found = _viewed(product, f"np.{dtype}")
     found.is_selection = True
     return found

@@ -15,7 +15,7 @@ import numpy as np
 from ....runtime.ir.graph import Call, Graph, Type, Value, map_values
 from ....runtime.ir.infer import infer
 from ....runtime.ir.known_ops import GETITEM, MATMUL
-from ....runtime.ir.opcodes import COND, ROWS, SCAN, regions_of
+from ....runtime.ir.opcodes import COND, LISTED, PARTS, ROWS, SCAN, regions_of
 from ....runtime.ops import Kind
 from ....runtime.registry import require
 from ....runtime.rules.control import SHAPE, SIZE
@@ -100,6 +100,12 @@ class SharedLengths:
             self._product(call.args[0], call.args[1], call.outs[0])
         elif call.op is ROWS:
             self._rows(call)
+        elif call.op is LISTED:
+            for v in call.args[0]:
+                self.same(v, call.outs[0].element)
+        elif call.op is PARTS:
+            for v in call.outs:
+                self.same(v, call.args[0].element)
         elif call.op.kind is Kind.elementwise or _is_by_element(call.op.base.fn):
             self._by_element([*arrays, *call.outs])
         elif call.op.base in (_STACK, _CONCATENATE) and len({v.type.shape for v in arrays}) == 1 < len(arrays):
@@ -142,7 +148,7 @@ class SharedLengths:
                 self._join((element, k), (out, k + 1))
 
     def _probed(self, call: Call, arrays: list[Value]) -> None:
-        """Where the lengths of the results of an op come from, as its results on arrays of other lengths show."""
+        """Return the lengths that those of an op's results come from, as its results on arrays of other lengths show."""
         x = arrays[0]
         if not 0 < _ndim(x) <= len(_PROBES[0]):
             return
@@ -170,7 +176,7 @@ class SharedLengths:
 
 
 def _tuples(argument: Any) -> Iterator[Any]:
-    """What a shape may be: a tuple of lengths, one length, or the shape of an array."""
+    """Return the lengths of a shape: a tuple of them, one length, or the shape of an array."""
     if isinstance(argument, tuple):
         yield argument
     elif isinstance(argument, Value) and argument.type.kind == "python":

@@ -15,20 +15,23 @@ from ....runtime.registry import ops_of, require
 from ....runtime.rules.drawing import DRAW
 from ....runtime.user_ops import USERS, home_of, is_users, text_name
 from ..passes.means import SMALL
-from .inlining import name_tree
+from .literals import constant_tree
+from .variables import name_tree
 
 __all__ = ["SCIPY", "imports_of_users", "spelled"]
 
 # The modules of SciPy that a text may import, by their names.
 SCIPY = tuple([
     f"scipy.{part}" for part in (
-        "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse", "spatial", "special", "stats",
+        "cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial", "special",
+        "stats",
     )
 ])  # fmt: skip
 
 _OF_FLOATS = ops_of(np.zeros, np.ones, np.empty, np.eye, np.identity)  # by default
 _MADE_NEW = frozenset(["zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "empty_like"])
 _METHODS = ops_of(np.sum, np.max, np.min, np.prod)  # the function takes as long again
+_SHAPING = ops_of(np.reshape, np.transpose, np.swapaxes)
 _ARANGE, _FULL, _ABSOLUTE, _STACK = map(require, (np.arange, np.full, np.absolute, np.stack))
 
 
@@ -58,6 +61,11 @@ def spelled(call: Call, tree: Callable[[Any], Any]) -> Any:
     args = [tree(a) for a in positional]
     if op.base in _METHODS and _is_quick(call, args[0]):
         fn = gast.Attribute(value=args.pop(0), attr=op.path.removeprefix("np."), ctx=gast.Load())
+    if op.base in _SHAPING and _is_array(call.args[0]) and keywords.keys() <= {"axes"}:
+        array, *rest = [*args, *map(tree, keywords.values())]
+        fn = gast.Attribute(value=array, attr=op.path.removeprefix("np."), ctx=gast.Load())
+        args = rest[0].elts if isinstance(rest[0], gast.Tuple) and rest[0].elts else rest
+        keywords = {}
     return gast.Call(func=fn, args=args, keywords=[gast.keyword(arg=k, value=tree(v)) for k, v in keywords.items()])
 
 
@@ -68,11 +76,22 @@ def _listed(call: Call, tree: Callable[[Any], Any]) -> Any:
     parts = call.args[0]
     if keywords or not isinstance(parts, (list, tuple)) or dtype.kind not in "fc":
         return None
-    if all(_is_number(part, dtype) for part in parts):
+    ints = dtype == np.float64  # which NumPy takes among doubles as such
+    if all(_is_number(part, dtype) or (ints and type(part) is int) for part in parts):
         return gast.List(elts=[tree(part) for part in parts], ctx=gast.Load())
     trees = [tree(part) if isinstance(part, Value) and part.type.dtype == dtype else None for part in parts]
-    rows = [getattr(made, "numbers", None) for made in trees]  # of those that are such lists themselves
+    rows = [
+        constant_tree(part)
+        if ints and _is_row(part)
+        else getattr(made, "numbers", None)  # of those that are such lists
+        for part, made in zip(parts, trees, strict=True)
+    ]
     return None if None in rows else gast.List(elts=rows, ctx=gast.Load())
+
+
+def _is_row(part: Any) -> bool:
+    """Whether an argument is a list of constants."""
+    return isinstance(part, (list, tuple)) and all(type(x) in (int, float) for x in part)
 
 
 def _is_number(x: Any, dtype: Any) -> bool:
@@ -96,10 +115,14 @@ def imports_of_users(used: set[str]) -> list[str]:
 def _is_quick(call: Call, tree: Any) -> bool:
     """Whether a reduction is written as a method: of small arrays, and of names in the backward part."""
     x = call.args[0]
-    if not isinstance(x, Value) or x.type.kind != "array":
+    if not _is_array(x):
         return False
     small = math.prod(x.type.shape) * int(x.type.dtype.itemsize) < SMALL
     return small or (bool(call.backward) and call.op.base is SUM and isinstance(tree, gast.Name))
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, Value) and x.type.kind == "array"
 
 
 def _masked(call: Call, tree: Callable[[Any], Any]) -> Any:

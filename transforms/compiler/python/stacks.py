@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING, Any
 from ....runtime.ir.graph import Call, Value
 from ....runtime.ir.opcodes import COND
 from ..passes.scans import Scan
-from .region import Lengths
 
 if TYPE_CHECKING:
-    from .emit import Emitter
+    from .walk import Lengths, Walk
 
 __all__ = ["lengths_of_items", "note_lengths", "same_length"]
 
 
-def same_length(emitter: Emitter, n: Any, stack: Any) -> bool:
+def same_length(walk: Walk, n: Any, stack: Any) -> bool:
     """Whether a loop that runs `n` times walks all of a list."""
-    known: Lengths = emitter.lists.lengths
+    known: Lengths = walk.lists.lengths
     return stack in known and known[stack] == (known.get(n, n) if isinstance(n, Value) else n)
 
 
-def note_lengths(emitter: Emitter, call: Call, inner: Sequence[Lengths]) -> None:
+def note_lengths(walk: Walk, call: Call, inner: Sequence[Lengths]) -> None:
     """Learn how long the lists are that a call gives; `inner` is what is known in each arm, or in the body of a loop."""
-    known: Lengths = emitter.lists.lengths
+    known: Lengths = walk.lists.lengths
     if call.op is COND:
         for out, *results in zip(call.outs, *[arm.outputs for arm in call.args[0]], strict=True):
             found = [None if v is None else part.get(v) for v, part in zip(results, inner, strict=True)]
@@ -39,9 +38,9 @@ def note_lengths(emitter: Emitter, call: Call, inner: Sequence[Lengths]) -> None
     for y in scan.ys:
         known[y.out] = length
         if y.value in inner[0]:
-            emitter.lists.items[y.out] = (call, inner[0][y.value])
+            walk.lists.items[y.out] = (call, inner[0][y.value])
 
 
-def lengths_of_items(emitter: Emitter, scan: Scan) -> Lengths:
-    """What is known of the lists, and of the ints, that a trip takes from lists."""
-    return {x.param: emitter.lists.items[x.given] for x in scan.xs if x.given in emitter.lists.items}
+def lengths_of_items(walk: Walk, scan: Scan) -> Lengths:
+    """Return the known lengths of lists, and values of ints, that a trip takes from lists."""
+    return {x.param: walk.lists.items[x.given] for x in scan.xs if x.given in walk.lists.items}

@@ -10,17 +10,19 @@ import numpy as np
 from ....runtime.ir.graph import Call, Value
 from ....runtime.ir.known_ops import BROADCAST_TO, COPY, EXPAND_DIMS, GETITEM, MULTIPLY, TRANSPOSE, WHERE
 from ....runtime.ir.opcodes import AND, NOT, OR, function_of
+from ....runtime.registry import require
 from ....runtime.rules.control import COUNT, SHAPE, SIZE
 from ....runtime.rules.messages import TEXT
 from ..passes.rewrite import is_elementwise
-from .inlining import body_of, name_tree
+from .inlining import body_of
 from .literals import constant_tree, joined_text, new_axis
 from .selections import selected
 from .signs import SIGNED, negated
 from .spelling import spelled
+from .variables import name_tree
 
 if TYPE_CHECKING:
-    from .emit import Emitter
+    from .walk import Walk
 
 __all__ = ["BINARY", "is_real", "once", "term"]
 
@@ -28,69 +30,70 @@ BINARY = {
     "+": gast.Add, "-": gast.Sub, "*": gast.Mult, "/": gast.Div, "//": gast.FloorDiv, "%": gast.Mod, "**": gast.Pow,
     "@": gast.MatMult, "&": gast.BitAnd, "<<": gast.LShift, ">>": gast.RShift, "|": gast.BitOr, "^": gast.BitXor,
 }  # fmt: skip
+_FUNCTIONS = {require(np.add): "+", require(np.subtract): "-", require(np.multiply): "*", require(np.divide): "/"}
 _COMPARE = {"<": gast.Lt, "<=": gast.LtE, ">": gast.Gt, ">=": gast.GtE, "==": gast.Eq, "!=": gast.NotEq}
 _UNARY = {"-": gast.USub, "+": gast.UAdd, "~": gast.Invert}
 _WORDS = {AND: gast.And, OR: gast.Or}
 
 
-def term(emitter: Emitter, call: Call) -> Any:
-    """The expression of a call, whose arguments `emitter` writes."""
+def term(walk: Walk, call: Call) -> Any:
+    """The expression of a call, whose arguments `walk` writes."""
     op, args = call.op, call.args
     if op.inline:
         (statement,) = body_of(call)
-        return emitter.inlined(statement.value, call, {})
+        return walk.inlined(statement.value, call, {})
     if (function := function_of(call)) is not None:
         named = name_tree(function.__name__)
         named.function = function
-        return gast.Call(func=named, args=[emitter.tree(a) for a in args], keywords=[])
+        return gast.Call(func=named, args=[walk.tree(a) for a in args], keywords=[])
     if op is TEXT:
-        return joined_text(args[0], emitter.tree)
+        return joined_text(args[0], walk.tree)
     if op in _WORDS:
-        return gast.BoolOp(op=_WORDS[op](), values=[emitter.tree(a) for a in args])
+        return gast.BoolOp(op=_WORDS[op](), values=[walk.tree(a) for a in args])
     if op is NOT:
-        return gast.UnaryOp(op=gast.Not(), operand=emitter.tree(args[0]))
+        return gast.UnaryOp(op=gast.Not(), operand=walk.tree(args[0]))
     if op.base is GETITEM:
-        return gast.Subscript(value=emitter.tree(args[0]), slice=emitter.index(args[1]), ctx=gast.Load())
+        return gast.Subscript(value=walk.tree(args[0]), slice=walk.index(args[1]), ctx=gast.Load())
     if op is SHAPE:
-        return gast.Attribute(value=emitter.tree(args[0]), attr="shape", ctx=gast.Load())
+        return gast.Attribute(value=walk.tree(args[0]), attr="shape", ctx=gast.Load())
     if op is COUNT:
-        return gast.Attribute(value=emitter.tree(args[0]), attr="size", ctx=gast.Load())
+        return gast.Attribute(value=walk.tree(args[0]), attr="size", ctx=gast.Load())
     if op is SIZE:
-        shape = gast.Attribute(value=emitter.tree(args[0]), attr="shape", ctx=gast.Load())
+        shape = gast.Attribute(value=walk.tree(args[0]), attr="shape", ctx=gast.Load())
         return gast.Subscript(value=shape, slice=constant_tree(args[1]), ctx=gast.Load())
-    if op.base is EXPAND_DIMS and _takes_index(emitter, call):
+    if op.base is EXPAND_DIMS and _takes_index(walk, call):
         return gast.Subscript(
-            value=emitter.tree(args[0]), slice=new_axis(len(args[0].type.shape), args[1]), ctx=gast.Load()
+            value=walk.tree(args[0]), slice=new_axis(len(args[0].type.shape), args[1]), ctx=gast.Load()
         )
-    symbol = op.infix
+    symbol = op.infix or _symbol_of_function(call)
     if symbol in BINARY and len(args) == 2:
         if symbol == "*" and args[0] == -1 and isinstance(args[1], Value) and is_real(call, args[1]):
-            return negated(emitter.tree(args[1], call))
-        if call.outs[0] in emitter.facts.plain_sizes:
-            return emitter.tree(args[1])
-        number, weak = once(call), call.outs[0] in emitter.facts.weak
+            return negated(walk.tree(args[1], call))
+        if call.outs[0] in walk.facts.plain_sizes:
+            return walk.tree(args[1])
+        number, weak = once(call), call.outs[0] in walk.facts.weak
         if number is not None and (not weak or number.type.dtype.kind == "f"):
-            plain = emitter.tree(number)
+            plain = walk.tree(number)
             return plain if weak else gast.Call(name_tree("np.float64"), [plain], [])
-        left, right = emitter.tree(args[0], call), emitter.tree(args[1], call)
+        left, right = walk.tree(args[0], call), walk.tree(args[1], call)
         if symbol in SIGNED and is_real(call):
             return SIGNED[symbol](left, right)
         return gast.BinOp(left=left, op=BINARY[symbol](), right=right)
     if symbol in _COMPARE:
         return gast.Compare(
-            left=emitter.tree(args[0], call), ops=[_COMPARE[symbol]()], comparators=[emitter.tree(args[1], call)]
+            left=walk.tree(args[0], call), ops=[_COMPARE[symbol]()], comparators=[walk.tree(args[1], call)]
         )
-    if symbol == "-" and len(args) == 1 and is_real(call) and not _is_spread(emitter, args[0]):
-        return negated(emitter.tree(args[0], call))
+    if symbol == "-" and len(args) == 1 and is_real(call) and not _is_spread(walk, args[0]):
+        return negated(walk.tree(args[0], call))
     if symbol in _UNARY and len(args) == 1:
-        return gast.UnaryOp(op=_UNARY[symbol](), operand=emitter.tree(args[0], call))
+        return gast.UnaryOp(op=_UNARY[symbol](), operand=walk.tree(args[0], call))
     if op.base is TRANSPOSE and args[1] is None and isinstance(args[0], Value) and args[0].type.kind == "array":
-        return gast.Attribute(value=emitter.tree(args[0]), attr="T", ctx=gast.Load())
+        return gast.Attribute(value=walk.tree(args[0]), attr="T", ctx=gast.Load())
     if op.base is COPY and args[0].type.kind == "array" and op.call_form(args)[1] == {"order": "C"}:
-        copy = gast.Attribute(value=emitter.tree(args[0]), attr="copy", ctx=gast.Load())
+        copy = gast.Attribute(value=walk.tree(args[0]), attr="copy", ctx=gast.Load())
         return gast.Call(func=copy, args=[], keywords=[])
-    found = selected(emitter, call) if op.base is WHERE else None
-    return spelled(call, lambda a: emitter.tree(a, call)) if found is None else found
+    found = selected(walk, call) if op.base is WHERE else None
+    return spelled(call, lambda a: walk.tree(a, call)) if found is None else found
 
 
 def once(call: Call) -> Value | None:
@@ -105,24 +108,30 @@ def once(call: Call) -> Value | None:
     return None
 
 
-def _takes_index(emitter: Emitter, call: Call) -> bool:
+def _symbol_of_function(call: Call) -> str | None:
+    """`+` for `np.add`, which does the same where an operand is NumPy's."""
+    numpys = any(isinstance(a, Value) and a.type.kind in ("array", "scalar") for a in call.args)
+    return _FUNCTIONS.get(call.op) if numpys and len(call.args) == 2 else None
+
+
+def _takes_index(walk: Walk, call: Call) -> bool:
     """Whether an axis may be added by an index: it has other strides, which only operations by element ignore."""
     x, axis = call.args
     if (
         type(axis) is not int
         or not isinstance(x, Value)
         or x.type.kind != "array"
-        or call.outs[0] in emitter.facts.outputs
+        or call.outs[0] in walk.facts.outputs
     ):
         return False
-    return all(is_elementwise(user) or user.op.base is WHERE for user in emitter.facts.users.get(call.outs[0], []))
+    return all(is_elementwise(user) or user.op.base is WHERE for user in walk.facts.users.get(call.outs[0], []))
 
 
-def _is_spread(emitter: Emitter, x: Any) -> bool:
+def _is_spread(walk: Walk, x: Any) -> bool:
     """Whether an array repeats its numbers in memory: its negation does not, so that a product with it has other strides."""
     if not isinstance(x, Value) or x.type.kind != "array":
         return False
-    maker = emitter.facts.maker.get(x)
+    maker = walk.facts.maker.get(x)
     repeats = any(n > 1 and stride == 0 for n, stride in zip(x.type.shape, x.type.strides, strict=True))
     return repeats or (maker is not None and maker.op.base is BROADCAST_TO)
 

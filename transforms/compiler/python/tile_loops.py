@@ -10,17 +10,17 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Value
 from ..schedule.program import Tiled, calls_of
-from .inlining import name_tree
 from .lines import TiledLines
 from .literals import constant_tree
+from .variables import name_tree
 
 if TYPE_CHECKING:
-    from .emit import Emitter
+    from .walk import Walk
 
 __all__ = ["write_loop"]
 
 
-def write_loop(emitter: Emitter, tiles: Tiled) -> Tiled:
+def write_loop(walk: Walk, tiles: Tiled) -> Tiled:
     """Write down the calls of a loop, each on a tile of its arguments, and what is needed whole into arrays made before.
 
     Return the loop as it is written.
@@ -28,29 +28,29 @@ def write_loop(emitter: Emitter, tiles: Tiled) -> Tiled:
     calls = calls_of(tiles.body)
     like = tiles.sliced[0]
     about = Call(calls[0].op, (), (), None, all(c.backward for c in calls), all(c.quiet for c in calls))
-    taken = emitter.naming.wishes.values()
+    taken = walk.naming.wishes.values()
     tile, start = (
-        emitter.naming.names.new(next(s for s in wishes if s not in taken))
+        walk.naming.names.new(next(s for s in wishes if s not in taken))
         for wishes in (("tile", "part", "slice_of_rows"), ("start", "first", "first_row"))
     )
-    arrays, before = {v: emitter.trees[v] for v in tiles.sliced}, emitter.take()
+    arrays, before = {v: walk.trees[v] for v in tiles.sliced}, walk.take()
     made = []
     for v in tiles.whole:
         twin = next((x for x in tiles.sliced if x.type == v.type), None)
         new = _new_like(arrays[twin]) if twin is not None else _new_of_shape(arrays[like], v)
-        name = name_tree(emitter.fresh(v), store=True)
+        name = name_tree(walk.fresh(v), store=True)
         made.append(gast.Assign(targets=[name], value=new, type_comment=None))
-        arrays[v] = emitter.trees[v]
+        arrays[v] = walk.trees[v]
     for v, tree in arrays.items():
-        emitter.trees[v] = piece(tree, tile)
-    around, emitter.nesting = emitter.nesting, emitter.nesting.block()
-    emitter.pieces = {v: piece(arrays[v], tile, store=True) for v in tiles.whole}
-    emitter.write(tiles.body)
-    emitter.pieces = None
+        walk.trees[v] = piece(tree, tile)
+    around, walk.nesting = walk.nesting, walk.nesting.block()
+    walk.pieces = {v: piece(arrays[v], tile, store=True) for v in tiles.whole}
+    walk.write(tiles.body)
+    walk.pieces = None
     mixed = about.backward != any(c.backward for c in calls)
     lines = TiledLines(before, tuple(made), arrays[like], tile, start, mixed, about)
-    emitter.trees |= arrays
-    body, emitter.nesting = emitter.nesting.end(), around
+    walk.trees |= arrays
+    body, walk.nesting = walk.nesting.end(), around
     return dataclasses.replace(tiles, body=body, lines=lines)
 
 

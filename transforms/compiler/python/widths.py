@@ -9,7 +9,16 @@ import gast
 from .expressions import ATOM, TUPLE, rank_by_name
 from .printer import to_source
 
-__all__ = ["MENTIONS", "SHORT", "forget", "is_product_of_counts", "is_sum_of_counts", "is_sum_of_names", "width"]
+__all__ = [
+    "MENTIONS",
+    "SHORT",
+    "breaks_well",
+    "forget",
+    "is_product_of_counts",
+    "is_sum_of_counts",
+    "is_sum_of_names",
+    "width",
+]
 
 _KEY = "gradscribe_width"
 MENTIONS = "gradscribe_mentions"  # where the names in a tree are noted down
@@ -60,6 +69,48 @@ def is_product_of_counts(tree: Any) -> bool:
     if isinstance(tree, gast.UnaryOp):
         return isinstance(tree.op, gast.USub) and is_product_of_counts(tree.operand)
     return isinstance(tree, gast.Constant) or (not isinstance(tree, gast.Name) and is_sum_of_counts(tree))
+
+
+def breaks_well(tree: Any, first: int, room: int) -> bool:
+    """Whether an expression that is too long for a row reads well on several.
+
+    It is a sum or product of three or more, each on a row of its own, or a sum of two that neither begins nor ends with
+    brackets, or one of two that ends in brackets. `first` is the room in the first row.
+    """
+    if not isinstance(tree, gast.BinOp):
+        return False
+    rank, operands, left = _rank(tree), [tree.right], tree.left
+    while isinstance(left, gast.BinOp) and _rank(left) == rank:
+        operands.append(left.right)
+        left = left.left
+    if len(operands) > 1 or (isinstance(tree.op, (gast.Add, gast.Sub)) and _is_bare(tree)):
+        rows = [_operand(left, rank), *[2 + _operand(operand, rank + 1) for operand in operands]]
+        return max(rows) <= room
+    last, least = tree.right, rank + 1
+    while isinstance(last, gast.BinOp) and _rank(last) >= least:
+        last, least = last.right, _rank(last) + 1
+    grouped = isinstance(last, (gast.BinOp, gast.UnaryOp)) and TUPLE < _rank(last) < least
+    return grouped and width(last) > SHORT and width(tree) - width(last) - 1 <= first and width(last) <= room
+
+
+def _is_bare(tree: Any) -> bool:
+    """Whether an operation neither begins nor ends with a bracket, but for an index at its end."""
+    first, last = tree, tree
+    while isinstance(first, (gast.BinOp, gast.Attribute, gast.Call, gast.Subscript)):
+        inner = (
+            first.left if isinstance(first, gast.BinOp) else first.func if isinstance(first, gast.Call) else first.value
+        )
+        if TUPLE < _rank(inner) < (_rank(first) if isinstance(first, gast.BinOp) else ATOM):
+            return False
+        first = inner
+    while isinstance(last, gast.BinOp):
+        if TUPLE < _rank(last.right) < _rank(last) + 1:
+            return False
+        last = last.right
+    empty = isinstance(last, gast.Call) and not (last.args or last.keywords)
+    return isinstance(first, (gast.Name, gast.Constant, gast.UnaryOp)) and (
+        empty or isinstance(last, (gast.Name, gast.Constant, gast.Attribute, gast.Subscript))
+    )
 
 
 def _measured(tree: Any) -> int:

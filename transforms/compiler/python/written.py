@@ -21,11 +21,13 @@ import numpy as np
 
 from ....runtime.ir.graph import Call
 from ..frontend.hooks import cached_by_code
+from .printer import to_source
 from .signs import negated
 
-__all__ = ["as_written"]
+__all__ = ["as_written", "constant_name", "is_called"]
 
 _LONG = 6  # digits of a number that nobody writes down unless it is meant
+_LONGEST = 16  # letters of a name for a constant
 _MOST = 16  # names whose expressions an expression is put together from, at most; more is not what the user wrote
 _OF_RULES = (0.5, 1.0, 2.0, 3.0, 4.0)  # which come up in derivatives by themselves
 _HOMES: dict[str, Any] = {"np": np, "numpy": np, "math": math}
@@ -60,10 +62,22 @@ def as_written(x: Any, call: Call, again: bool) -> Any:
     short = len(repr(float(x)).lstrip("-")) < _LONG
     if short and (call.site.line not in lines or (call.backward and abs(x) in _OF_RULES)):
         return None
-    if again and any(isinstance(node, gast.Call) for node in gast.walk(tree)):
+    if again and is_called(tree):
         return None
     made = copy.deepcopy(tree)
     return made if plain is not None else negated(made)
+
+
+def is_called(tree: Any) -> bool:
+    """Whether an expression calls a function."""
+    return any(isinstance(node, gast.Call) for node in gast.walk(tree))
+
+
+def constant_name(tree: Any) -> str:
+    """Return a name for a constant expression: `log_2_pi` for `np.log(2 * np.pi)`."""
+    words = re.findall(r"[a-z]\w*|[1-9]\d*(?!\.[1-9])", re.sub(r"\b(np|math)\.", "", to_source(tree)))
+    name = "_".join(words)
+    return name if name.isidentifier() and len(name) <= _LONGEST else "constant"
 
 
 _Found = tuple[Any, set[int]]  # an expression, and the lines on which it or another of its value stands
@@ -99,7 +113,7 @@ def _constants(code: types.CodeType) -> dict[tuple[type, float], _Found]:
 
 
 class _Names:
-    """What the names in a function stand for, as far as one assignment of a constant says it."""
+    """The values of the names in a function, as far as one assignment of a constant says them."""
 
     def __init__(self, tree: Any, lines: list[str]) -> None:
         self.lines = lines
@@ -128,7 +142,7 @@ class _Names:
         return found
 
     def value(self, node: Any) -> Any:
-        """What an expression gives."""
+        """Return the value of an expression."""
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             return node.value
         if isinstance(node, ast.Name):
@@ -181,7 +195,7 @@ class _Names:
 
 
 def _of_module(lines: list[str], name: str) -> Any:
-    """What a module gives a name, in one line that is the only one to do so; None where there is no such line."""
+    """Return the expression that a module assigns to a name, in one line that alone does so; None where there is none."""
     given = [
         m[1]
         for line in lines

@@ -1,1 +1,1 @@
-"""Graph to statements: what runs tile by tile, writes over what, and is computed again."""
+"""The schedule: from a Graph to a Program, with its order, buffers, tiles, stores and frees."""

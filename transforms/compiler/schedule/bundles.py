@@ -1,15 +1,20 @@
-"""Bundles: many lists that one loop fills and one loop in reverse walks are one list of tuples."""
+"""Bundles: many lists that one loop fills and one loop in reverse walks are one list of tuples.
+
+So are those of a loop in a loop, which is a row: the outer one puts a row on a list where it would put a list for each value.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....runtime.ir.graph import Call, Type, Value
+from ....runtime.ir.graph import Call, Type, Value, values_in
 from ....runtime.ir.opcodes import SCAN, STACK
+from ..passes.scans import Scan
 from .blocks import Block, changed
 from .program import List, Loop, Program, Push, Statement, writes_of
 
@@ -22,7 +27,80 @@ _UNNAMED = 9  # those of a variable whose name nobody knows yet
 
 def bundled(program: Program) -> Program:
     """Return the program with bundles in place of many lists."""
-    return changed(program, lambda block: _block(block, program.names))
+    rows = changed(program, lambda block: _with_rows(block, program.names))
+    return changed(rows, lambda block: _block(block, program.names))
+
+
+class _Row(NamedTuple):
+    """Lists that a loop in a loop fills and one in the reverse of the outer loop walks."""
+
+    filling: Loop  # the inner loop
+    walking: Loop
+    lists: list[Value]  # of one trip of the outer loop
+    outer: list[Value]  # the lists of all these
+    params: list[Value]  # what the reverse of the outer loop takes from those
+
+
+def _with_rows(block: Block, names: Mapping[Value, str]) -> list[Statement]:
+    """Return the statements of a block with rows in place of lists of lists."""
+    body = block.body
+    for loop in [s for s in body if isinstance(s, Loop) and not s.reverse]:
+        for back in [s for s in body if isinstance(s, Loop) and s.reverse]:
+            for row in _rows(block, loop, back, names):
+                body = _in_rows(body, loop, back, row)
+                loop, back = _now(body, loop), _now(body, back)
+    return body
+
+
+def _rows(block: Block, loop: Loop, back: Loop, names: Mapping[Value, str]) -> list[_Row]:
+    """Return the rows of two loops, one of which walks in reverse what the other has filled."""
+    given = {s.value: s.target for s in loop.body if isinstance(s, Push) and isinstance(s.value, Value)}
+    taken = {stack: item for stack, item in back.items if isinstance(item, Value) and block.uses.get(stack) == 1}
+    read = Counter(
+        [v for call in Scan(back.call).calls for v in call.reads] + list(values_in(Scan(back.call).body.outputs))
+    )
+    found = []
+    for inner in [s for s in loop.body if isinstance(s, Loop)]:
+        made = {v for s in inner.body for v in writes_of(s)}
+        pushed = {s.target: s.value for s in inner.body if isinstance(s, Push) and s.value in made}
+        for other in [s for s in back.body if isinstance(s, Loop) and s.reverse is not inner.reverse]:
+            walked: set[Any] = {stack for stack, _ in other.items if read[stack] == 1}
+            lists = [v for v in pushed if v in given and taken.get(given[v]) in walked]
+            for part in _lines(lists, [names.get(pushed[v]) for v in lists]) if len(lists) >= MANY else ():
+                outer = [given[v] for v in part]
+                found.append(_Row(inner, other, part, outer, [taken[v] for v in outer]))
+    return found
+
+
+def _now(body: list[Statement], loop: Loop) -> Loop:
+    """Return a loop as it stands in a block by now."""
+    return next(s for s in body if isinstance(s, Loop) and s.call is loop.call)
+
+
+def _in_rows(body: list[Statement], loop: Loop, back: Loop, row: _Row) -> list[Statement]:
+    """Return the statements of a block with one row in place of lists."""
+    one, whole, param = (Value(Type(STACK, np.dtype(object), (), ())) for _ in range(3))
+    filling, walking = _now(loop.body, row.filling), _now(back.body, row.walking)
+    single, all_of = List(one, filling.note, tuple(row.lists)), List(whole, loop.note, tuple(row.outer))
+    filled = _filling(filling, [single], dict.fromkeys(row.lists, single))
+    inner = [s for s in loop.body if not (isinstance(s, Push) and s.value in row.lists)]
+    inner = [filled if s is filling else s for s in _with_list(inner, single)] + [Push(whole, one, loop.note)]
+    items = dict(walking.items)
+    kept = tuple([(stack, item) for stack, item in walking.items if stack not in row.params])
+    walked = dataclasses.replace(walking, items=((param, tuple([items[p] for p in row.params])), *kept))
+    outside = tuple([(stack, item) for stack, item in back.items if stack not in row.outer])
+    reverse = [walked if s is walking else s for s in back.body]
+    made = {
+        loop: dataclasses.replace(loop, body=inner),
+        back: dataclasses.replace(back, items=((whole, param), *outside), body=reverse),
+    }
+    return [made.get(s, s) if isinstance(s, Loop) else s for s in _with_list(body, all_of)]
+
+
+def _with_list(body: list[Statement], made: List) -> list[Statement]:
+    """Return the statements with one list in place of those whose items it has."""
+    places = [k for k, s in enumerate(body) if isinstance(s, List) and s.target in made.of]
+    return [made if k == places[0] else s for k, s in enumerate(body) if k not in places[1:]]
 
 
 def _block(block: Block, names: Mapping[Value, str]) -> list[Statement]:

@@ -11,7 +11,7 @@ from ..analysis.memory import makes_new_memory, shares_with
 from ..frontend.user_names import name_values
 from ..passes.dead_code import dead_code
 from ..passes.scans import Scan
-from .names import name_regions, named_leaves, origins_of, stem_of
+from .names import name_regions, named_leaves, origins_of, read_as, stem_of
 from .program import (
     Assign,
     Branch,
@@ -32,7 +32,6 @@ from .program import (
     Store,
     Unpack,
 )
-from .reading import read_as
 from .signature import Signature
 from .stores import STORE, section_of, with_stores
 
@@ -76,9 +75,13 @@ class _Lowering:
     def statements(self, pushes: Sequence[Push] = ()) -> list[Statement]:
         """Lower all calls."""
         made: list[Statement] = []
+        pushed: dict[Value, list[Push]] = {}
+        for push in pushes:
+            if isinstance(push.value, Value):
+                pushed.setdefault(push.value, []).append(push)
         for call in self.graph.calls:
             made += self.call(call)
-            made += [push for v in call.outs for push in pushes if push.value is v]
+            made += [push for v in call.outs for push in pushed.get(v, ())]
         return made
 
     def call(self, call: Call) -> list[Statement]:

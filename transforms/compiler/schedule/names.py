@@ -1,19 +1,24 @@
-"""Names for the values of a graph: the user's, those of what loops and branches give, and those of the leaves of arguments."""
+"""Names for the values of a graph: the user's, those that its code reads them by, those of results of loops, of leaves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from ....runtime.ir.graph import Graph, Value, prefix_of, primal_of, values_in
-from ....runtime.ir.opcodes import COND, SCAN, STACK, regions_of
+from ....runtime.ir.graph import Call, Graph, Value, prefix_of, primal_of, values_in
+from ....runtime.ir.known_ops import GETITEM
+from ....runtime.ir.opcodes import COND, SCAN, STACK, is_region, regions_of
 from ....runtime.rules.control import SHAPE, SIZES
-from ..frontend.user_names import Names, name_values
+from ....tracer.core.site import Site
+from ..frontend.user_names import Names, is_returned, name_of_item, name_values, names_of_operands, names_of_parts
 from ..passes.scans import Scan
 from .signature import Signature, children, has_attributes
 
-__all__ = ["STEPS", "TAKEN", "name_regions", "named_leaves", "named_within", "origins_of", "plural", "stem_of"]
+__all__ = [
+    "STEPS", "TAKEN", "joined", "name_regions", "named_leaves", "named_within", "origins_of", "plural", "read_as", "stem_of",
+]  # fmt: skip
 
+LONGEST = 18  # columns of a name that is made of others
 TAKEN = "taken"  # a condition that is asked for more than once
 STEPS = "steps"  # how often a loop has run
 
@@ -134,12 +139,14 @@ def name_regions(graph: Graph, wishes: dict[Value, str], stem: str, origins: dic
                 wish(c.out, c.param, c.asked, c.after, c.start)
                 if c.start in own and c.out in wishes:
                     wishes[c.start] = wishes[c.out]
+            tests = {inner.args[1] for inner in scan.calls if inner.op is COND and isinstance(inner.args[1], Value)}
+            counts = {inner.outs[-1] for inner in scan.calls if inner.op is SCAN}
+            sizes = {v: inner for inner in scan.calls if inner.op in SIZES for v in inner.outs}
             for y in scan.ys:
-                asked = any(inner.op is COND and inner.args[1] is y.value for inner in scan.calls)
-                counted = any(inner.op is SCAN and inner.outs[-1] is y.value for inner in scan.calls)
-                if (asked or counted) and name(y.value) is None and y.out not in wishes:
+                asked = y.value in tests
+                if (asked or y.value in counts) and name(y.value) is None and y.out not in wishes:
                     wishes[y.out] = TAKEN if asked else STEPS
-                measured = next((inner for inner in scan.calls if inner.op in SIZES and y.value in inner.outs), None)
+                measured = sizes.get(y.value)
                 if measured is not None and y.out not in wishes:
                     of, word = name(measured.args[0]), "shape" if measured.op is SHAPE else "size"
                     wishes[y.out] = word if of is None else f"{of}_{word}"
@@ -149,3 +156,70 @@ def name_regions(graph: Graph, wishes: dict[Value, str], stem: str, origins: dic
             for out in call.outs:
                 if out.type.kind == STACK:
                     wish(out)
+
+
+def read_as(graph: Graph, signature: Signature, origins: dict[Value, Value]) -> dict[Value, str]:
+    """Return what the user's code calls the values that it reads, and a helper what it returns.
+
+    So `params[0]` is `W` behind `W, b = params`, what a helper is given has the name of its parameter, and what
+    `sigmoid(z)` returns is `sigmoid_z`. `origins` says what the inputs of regions are.
+    """
+    found: dict[Value, str] = {}
+    codes = {call.site.code for call in graph.calls if call.site is not None}
+    for parameter, tree in zip(signature.arguments_named, signature.trees, strict=True):
+        names = names_of_parts(parameter, codes) if type(tree) in (list, tuple) else ()
+        if names and len(names) == len(tree):
+            found |= {v: name for v, name in zip(tree, names, strict=True) if isinstance(v, Value) and name is not None}
+    _collect_readings(graph, found, {})
+    for v, name in list(found.items()):
+        seen: set[Value] = set()
+        while v in origins and v not in seen:
+            seen.add(v)
+            v = origins[v]
+            found.setdefault(v, name)
+    return found
+
+
+def _collect_readings(graph: Graph, found: dict[Value, str], again: dict[Any, str]) -> None:
+    """Add the values of a graph to what is `found`; `again` has names by sites, for what is computed again."""
+    made: dict[Value, Site | None] = {}
+    for call in graph.calls:
+        for region in regions_of(call):
+            _collect_readings(region, found, again)
+        if call.site is None or is_region(call) or (call.backward and not call.outs[0].sites):
+            continue
+        names = names_of_operands(call.site)
+        given = call.args
+        if len(given) > 1 and type(given[1]) is tuple and len(names) == 1 + len(given[1]):
+            given = (given[0], *given[1])  # of `x.reshape(B, T, D)`
+        for v, name in zip(given, names, strict=False):
+            if type(v) is tuple and len(v) == 1:  # of `np.zeros(n)`
+                (v,) = v
+            if isinstance(v, Value) and name is not None and made.get(v) != call.site:
+                again.setdefault(v.sites, found.setdefault(v, name))
+        made |= {v: call.site for v in call.outs if v.sites}  # sizes, which have none, are computed where they are read
+        out = call.outs[0]
+        walked = call.op.base is GETITEM and isinstance(call.args[1], Value)
+        name = (name_of_item(call.site) if walked else None) or _returned_by(call)
+        name = again.get(out.sites, name) if call.backward else name
+        if name is not None:
+            again.setdefault(out.sites, found.setdefault(out, name))
+
+
+def _returned_by(call: Call) -> str | None:
+    """`sigmoid_z` for what the helper `sigmoid` returns when it is called with `z`."""
+    sites = call.outs[0].sites
+    if len(call.outs) != 1 or len(sites) < 2:
+        return None
+    helper: str = sites[0].code.co_name
+    if not helper.isidentifier() or not is_returned(sites[0]):
+        return None
+    operands = names_of_operands(sites[1])
+    operand = operands[0] if len(operands) == 1 else None
+    return helper if operand is None else joined(helper, operand) or helper
+
+
+def joined(*words: str) -> str | None:
+    """Return words with underscores between them; None where that is too long."""
+    name = "_".join(filter(None, words))
+    return name if len(name) <= LONGEST else None

@@ -17,9 +17,9 @@ __all__ = ["OutcomeNode", "forked", "is_guard", "merged"]
 class OutcomeNode:
     """Calls one after the other, and then the end of a path, or arms: a guard each, and what follows where it holds."""
 
-    def __init__(self, calls: list[Call], path: int | None, outputs: list[Any]) -> None:
+    def __init__(self, calls: list[Call], outcome: int | None, outputs: list[Any]) -> None:
         self.calls = calls
-        self.path = path  # which path ends here; None where there are arms
+        self.outcome = outcome  # of which path this is the end; None where there are arms
         self.outputs = outputs
         self.arms: list[tuple[Call, OutcomeNode]] = []
 
@@ -31,12 +31,12 @@ class OutcomeNode:
 
     def paths(self) -> list[int]:
         """The paths that end here or below, as they follow each other in the text."""
-        return [node.path for node in self.nodes() if node.path is not None]
+        return [node.outcome for node in self.nodes() if node.outcome is not None]
 
     def straight(self, inputs: list[Value], before: Sequence[Call] = ()) -> Iterator[Graph]:
         """The graph of each path by itself, in the order of `paths`."""
         calls = [*before, *self.calls]
-        if self.path is not None:
+        if self.outcome is not None:
             yield Graph(inputs, calls, self.outputs)
         for guard, node in self.arms:
             yield from node.straight(inputs, [*calls, guard])
@@ -131,8 +131,8 @@ def forked(program: Program, root: OutcomeNode, results: Sequence[Any]) -> Progr
 
     def path(node: OutcomeNode, below: Value | None) -> list[Statement]:
         made = list(parts[below])
-        if node.path is not None:
-            return [*made, Return(results[node.path], tuple(node.outputs), Note())]
+        if node.outcome is not None:
+            return [*made, Return(results[node.outcome], tuple(node.outputs), Note())]
         (*others, (last, rest)) = node.arms
         other = last if node.is_choice() else None
         for guard, under in others:
@@ -191,9 +191,9 @@ class _Path:
                     self.known[own.outs[0]] = guard.outs[0]
                     at, k = end + 1, until + 1
                     continue
-                below = OutcomeNode(node.calls[until + 1 :], node.path, node.outputs)
+                below = OutcomeNode(node.calls[until + 1 :], node.outcome, node.outputs)
                 below.arms = node.arms
-                node.calls, node.path, node.outputs, node.arms = node.calls[:until], None, [], [(guard, below)]
+                node.calls, node.outcome, node.outputs, node.arms = node.calls[:until], None, [], [(guard, below)]
             if not node.arms or not self.is_like(own, node.arms[0][0]):
                 return False
             for guard, below in node.arms:

@@ -48,12 +48,16 @@ class Printed:
 
 @dataclasses.dataclass(eq=False)
 class Assign(Printed):
-    """The results of one call; one that is `nested` has no variable, and is written within the next that reads it."""
+    """The results of one call; one that is `nested` has no variable, and is written within the next that reads it.
+
+    One that stands `beside` the Assign before it is one statement with it in print, so that neither reads the other's results.
+    """
 
     slots: tuple[Slot, ...]
     call: Call
     note: Note
     nested: bool = False
+    beside: bool = False
 
     def is_over(self) -> bool:
         """Whether the result is written over an argument."""

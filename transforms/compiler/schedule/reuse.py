@@ -89,12 +89,22 @@ def last_writers(graph: Graph) -> dict[Value, Call]:
         for v in dict.fromkeys(call.reads):
             readers.setdefault(v, []).append(call)
     shown = set(values_in(graph.outputs))
+    place = {call: k for k, call in enumerate(graph.calls)}
+
+    def is_done(call: Call, end: int) -> bool:
+        """Whether nobody reads what a call gives, in memory of its argument, when that is written over."""
+        if is_apart(call):
+            return True
+        if call.op.base is not GETITEM or call.outs[0] in shown:
+            return False
+        return all(place[r] < end and not is_region(r) and is_done(r, end) for r in readers.get(call.outs[0], ()))
+
     found: dict[Value, Call] = {}
     for v, (*others, last) in readers.items():
         if not others or v.type.kind != "array" or v in shown or (last.backward and v in forward):
             continue
         into = last.args[1 if last.op is SCAN else 2] if is_region(last) else last.args[:1] * bool(last.op.consuming)
-        if v in values_in(into) and last.reads.count(v) == 1 and all(map(is_apart, others)):
+        if v in values_in(into) and last.reads.count(v) == 1 and all(is_done(other, place[last]) for other in others):
             found[v] = last
     return found
 

@@ -130,8 +130,11 @@ class _Printer:
                     self.names.give(tree, _Name(parameter))
                 else:
                     self.line(f"unpack {parameter}")
-            case Assign(slots=slots, call=call, nested=nested):
-                self.line(f"{'nested ' * nested}{', '.join(map(self.slot, slots))} = {self.call(call)}", site)
+            case Assign(slots=slots, call=call, nested=nested, beside=beside):
+                self.line(
+                    f"{'nested ' * nested}{'beside ' * beside}{', '.join(map(self.slot, slots))} = {self.call(call)}",
+                    site,
+                )
             case Effect(call=call, nested=nested):
                 outs = ", ".join(map(self.names, call.outs))
                 self.line(f"{'nested ' * nested}effect {outs} = {self.call(call)}", site)

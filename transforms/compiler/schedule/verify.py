@@ -1,4 +1,4 @@
-"""The verifier of Programs; it looks after each step of the schedule."""
+"""The verifier of Programs, which checks one after each step of the schedule and of a target."""
 
 from __future__ import annotations
 
@@ -68,8 +68,10 @@ class _Check:
 
     def block(self, body: Iterable[Statement], there: set[Value], fixed: set[Value]) -> str | None:
         """Return what is wrong in a block. `there` learns what is named in it; nothing `fixed` may be written over or freed."""
+        at_once: list[Value] | None = None  # the results of an Assign, and of those that stand beside it
         for statement in body:
             problem = self.reads(statement, there) or self.statement(statement, there, fixed)
+            problem = problem or (self.joint(statement, at_once) if getattr(statement, "beside", False) else None)
             if problem is not None:
                 return problem
             twice = [v for v in writes_of(statement) if v in there]
@@ -80,6 +82,19 @@ class _Check:
                 self.nested |= dict.fromkeys(writes_of(statement), statement)
             else:
                 self.hold(writes_of(statement))
+                before = at_once if isinstance(statement, Assign) and statement.beside and at_once is not None else []
+                at_once = [*before, *writes_of(statement)] if isinstance(statement, Assign) else None
+        return None
+
+    def joint(self, statement: Statement, at_once: list[Value] | None) -> str | None:
+        """Return what is wrong with a statement that is one with those before it, which give `at_once`."""
+        if at_once is None:
+            return "an Assign stands beside another, and none comes before it"
+        reads = list(reads_of(statement))
+        for v in reads:
+            if v in at_once:
+                return f"{v!r} is read in the statement that gives it"
+            reads += reads_of(self.nested[v]) if v in self.nested else ()
         return None
 
     def reads(self, statement: Statement, there: set[Value]) -> str | None:

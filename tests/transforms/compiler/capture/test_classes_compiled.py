@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -144,3 +146,80 @@ def test_cached_properties_are_computed_once() -> None:
     g = gs.compile(lambda a: np.sum(a) * noted.norm)
     assert [g(x()) for _ in range(3)] == [17.5] * 3
     assert runs == [1]
+
+
+class Link:
+    __slots__ = ("n", "next", "v")
+
+    def __init__(self, v: Any, to: Any = None) -> None:
+        self.v, self.next = v, to
+
+    def moved(self, a: Any) -> Link:
+        self.v = self.v + a
+        return self
+
+    @property
+    def square(self) -> Any:
+        return self.v**2
+
+
+class Named(Link):
+    __slots__ = ("name",)
+
+    def moved(self, a: Any) -> Link:
+        self.name = "moved"
+        return super().moved(2 * a)
+
+
+class Open(Link):
+    def moved(self, a: Any) -> Link:
+        self.before = self.v
+        return super().moved(a)
+
+
+@dataclasses.dataclass(slots=True)
+class Pair:
+    a: Any
+    b: Any = 2.0
+
+    def __add__(self, other: Pair) -> Pair:
+        return Pair(self.a + other.a, self.b * other.b)
+
+
+SLOTS: dict[str, Any] = {
+    "a list of links": lambda a: sum_of(functools.reduce(lambda to, v: Link(v, to), list(a), None)),
+    "methods and properties": lambda a: Link(a[0]).moved(a[1]).square * Named(a[1]).moved(a[0]).moved(1.0).v,
+    "attributes beside the slots": lambda a: (lambda o: o.moved(a[1]).v * o.before)(Open(a[0])),
+    "a slot that nothing is in": lambda a: a[0] * 2.0 if hasattr(Link(a[0]), "n") else a[1] ** 2,
+    "a dataclass": lambda a: (lambda p: p.a * p.b)(Pair(a[0]) + Pair(a[1], a[2])),
+}
+
+
+def sum_of(link: Any) -> Any:
+    total = 0.0
+    while link is not None:
+        total, link = total * 0.7 + link.square, link.next
+    return total
+
+
+@pytest.mark.parametrize("name", SLOTS)
+def test_objects_with_slots(name: str) -> None:
+    eager = gs.value_and_grad(SLOTS[name])
+    compiled = gs.compile(eager, verify="first calls")
+    for k in range(3):
+        a = np.random.default_rng(k).uniform(0.5, 1.5, 4)
+        for found, expected in zip(compiled(a), eager(a), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_an_object_with_slots_that_leaves_is_one_of_its_own_class() -> None:
+    kept: list[Any] = []
+
+    def f(a: Any) -> Any:
+        one = Named(a[0] * 2.0)
+        kept.append(one)
+        return one.square
+
+    with pytest.warns(gs.EagerWarning, match="stores a Named"):
+        gs.compile(gs.grad(f))(np.array([1.5, 1.0]))
+    assert [(type(one), type(one.v), one.v) for one in kept] == [(Named, np.float64, 3.0)]

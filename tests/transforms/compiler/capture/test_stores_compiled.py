@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import types
 import warnings
@@ -751,3 +752,108 @@ def test_stores_before_and_behind_what_ends_a_capture_stay_in_their_order() -> N
             warnings.simplefilter("ignore", gs.EagerWarning)
             compiled(np.ones(2))
         assert seen[2 * k :] == pytest.approx([2.0, 4.0 * (1.0 + 0.1 * (k + 1))])
+
+
+class Body:
+    def __init__(self, x: Any) -> None:
+        self.x, self.n, self.data = x, 0, 1.0
+
+    @property
+    def half(self) -> Any:
+        return self.x / 2
+
+    @half.setter
+    def half(self, value: Any) -> None:
+        self.x = value * 2
+
+
+@dataclasses.dataclass
+class Particle:
+    x: Any
+    v: Any = 0.0
+    log: list[Any] = dataclasses.field(default_factory=list)
+
+
+FIRST, MANY, NAMED = Body(1.0), [Body(1.0), Body(2.0)], {"a": Body(3.0)}
+
+
+def kicked(p: Any, a: Any) -> Any:
+    p.v = p.v + a
+    p.x += p.v
+    p.log.append(p.v)
+    return p
+
+
+def an_object_of_its_own(x: Any) -> Any:
+    p = Particle(x[0])
+    kicked(kicked(p, x[1]), 0.5)
+    p.v *= 2
+    return p.x * p.v + sum(p.log)
+
+
+def its_number_and_its_property(x: Any) -> Any:
+    b = Body(x[0])
+    for v in x:
+        b.x = b.x * v
+        b.n += 1
+        b.data = b.data * v
+    b.half = b.half + x[1]
+    return b.x * b.n + b.data
+
+
+def a_namespace(x: Any) -> Any:
+    n = types.SimpleNamespace(a=x[0])
+    n.b, n.a = n.a * x[1], n.a + 1
+    return n.a * n.b
+
+
+def one_from_outside_under_a_name_of_its_own(x: Any) -> Any:
+    b = FIRST
+    b.x = b.x + 1.0
+    b.n += 1
+    return np.sum(x * b.x) * b.n
+
+
+def those_of_a_list_and_of_a_dict(x: Any) -> Any:
+    for b in MANY:
+        b.x = b.x + 1.0
+    b = NAMED["a"]
+    b.x += 0.5
+    return sum(b.x * v for b, v in zip([*MANY, b], x, strict=False))
+
+
+def one_that_a_function_gives(x: Any) -> Any:
+    def found() -> Body:
+        return FIRST
+
+    b = found()
+    b.n = b.n + 1
+    return np.sum(x) * b.n
+
+
+def what_is_traced(x: Any) -> Any:
+    b = FIRST
+    b.x = x[0] * 2
+    return b.x**2
+
+
+def _state() -> str:
+    return repr([FIRST.x, FIRST.n, [b.x for b in MANY], NAMED["a"].x])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [an_object_of_its_own, its_number_and_its_property, a_namespace, one_from_outside_under_a_name_of_its_own,
+     those_of_a_list_and_of_a_dict, one_that_a_function_gives, what_is_traced],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+def test_stores_into_what_a_variable_holds(f: Any) -> None:
+    def told(run: Any) -> list[Any]:
+        FIRST.x, FIRST.n, MANY[0].x, MANY[1].x, NAMED["a"].x = 1.0, 0, 1.0, 2.0, 3.0
+        return [(run(np.random.default_rng(k).uniform(0.5, 1.5, 4)), _state()) for k in range(5)]
+
+    assert told(gs.compile(f, verify="first calls")) == told(f)
+    eager, compiled = told(gs.grad(f)), told(gs.compile(gs.grad(f)))
+    for (g, state), (expected, before) in zip(compiled, eager, strict=True):
+        np.testing.assert_array_equal(g, expected)
+        assert state == before

@@ -46,6 +46,13 @@ def through_views(x: Any) -> Any:
     return np.sum(left * x[:3]) + np.sum(right**2)
 
 
+def parts_of_complex_numbers(x: Any) -> Any:
+    z = x * 1j + x[::-1]
+    z.imag[1] = 3 * x[0]
+    z.real[:2] += x[2]
+    return np.sum(np.abs(z) ** 2)
+
+
 def out_of_a_ufunc(x: Any) -> Any:
     y = np.zeros(4)
     np.multiply(x, x, out=y)
@@ -234,3 +241,133 @@ def test_an_augmented_assignment_of_what_is_read_again_makes_a_new_array() -> No
         found, expected = compiled(x), gs.value_and_grad(f)(x)
         assert found[0] == expected[0]
         np.testing.assert_array_equal(found[1], expected[1])
+
+
+def scaled_rows(x: Any) -> Any:
+    y = x * 2
+    y[1:] *= x[:-1]
+    return np.sum(y * x)
+
+
+def test_a_part_is_read_before_the_whole_is_written_over() -> None:
+    squared = TRANSFORMS["second"](scaled_rows)  # cotangents are cleared in place, behind the last read of their parts
+    np.testing.assert_array_equal(gs.compile(squared, verify="first calls")(X), squared(X))
+
+
+# Places that are computed, or passed: what a source does must depend on them.
+PLACES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "put": lambda y, k, x: np.put(y, k, x * x),
+    "put, around": lambda y, k, x: np.put(y, k + 3, x * x, mode="wrap"),
+    "put_along_axis": lambda y, k, x: np.put_along_axis(y, k, x * x, 0),
+    "put_along_axis, flat": lambda y, k, x: np.put_along_axis(y, k, x * x, None),
+    "put_along_axis of what is sorted": lambda y, k, x: np.put_along_axis(y, np.argsort(k)[:2], x[:2] * x[:2], 0),
+    "place": lambda y, k, x: np.place(y, k > 1, x * x),
+    "putmask": lambda y, k, x: np.putmask(y, k > 1, x * x),
+    "copyto": lambda y, k, x: np.copyto(y, x * x, where=k > 1),
+    "an index": lambda y, k, x: y.__setitem__(k, x * x),
+    "flat": lambda y, k, x: y.flat.__setitem__(k, x * x),
+    "flat, by a mask": lambda y, k, x: y.flat.__setitem__(k > 1, x[0]),
+    "add.at": lambda y, k, x: np.add.at(y, k, x * x),
+    "add.at of several arrays": lambda y, k, x: np.add.at(y.reshape(2, 2), (k % 2, np.array([0, 1, 1, 0])), x * x),
+    "subtract.at": lambda y, k, x: np.subtract.at(y, (k,), x * x),
+    "multiply.at": lambda y, k, x: np.multiply.at(y, k, x * x),
+    "multiply.at a list": lambda y, k, x: np.multiply.at(y, [k[0], 1], x[0]),
+    "multiply.at one place": lambda y, k, x: np.multiply.at(y, k[0], 3.0),
+    "multiply.at a mask": lambda y, k, x: np.multiply.at(y, k > 1, 3.0),
+    "multiply.at places of its own": lambda y, k, x: np.multiply.at(y, np.array([0, 0, 3]), x[:3]),
+    "maximum.at": lambda y, k, x: np.maximum.at(y, k, 1.1 * x),
+    "exp.at": lambda y, k, x: np.exp.at(y, k),
+    "reduceat": lambda y, k, x: y.__setitem__(..., np.maximum.reduceat(x * x, k)),
+    "insert": lambda y, k, x: y.__setitem__(..., np.insert(x, k, x * x)[:4]),
+    "insert at places of its own": lambda y, k, x: y.__setitem__(..., np.insert(x, np.array([1, 3]), x[:2])[2:]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::gradscribe.EagerWarning")
+@pytest.mark.parametrize("name", PLACES)
+def test_places_may_differ_from_call_to_call(name: str) -> None:
+    def f(x: Any, k: Any) -> Any:
+        y = x * 1.0
+        PLACES[name](y, k, x)
+        return np.sum(np.sin(y) * np.arange(1.0, 5.0))
+
+    value, gradient, step = gs.compile(f), gs.compile(gs.grad(f)), np.eye(4) * 1e-6
+    for n, k in enumerate([[0, 1, 1, 2], [0, 1, 1, 2], [3, 1, 0, 0], [2, 2, 3, 1]]):
+        x, places = np.random.default_rng(n).uniform(0.5, 1.5, 4), np.array(k)
+        expected = [(f(x + h, places) - f(x - h, places)) / 2e-6 for h in step]
+        assert value(x, places) == f(x, places)
+        np.testing.assert_allclose(gs.grad(f)(x, places), expected, rtol=1e-6, atol=1e-8)
+        np.testing.assert_array_equal(gradient(x, places), gs.grad(f)(x, places))
+
+
+# What is the array itself or a view of it, and what is a copy, is NumPy's to say.
+SHARED: dict[str, Callable[[Any], Any]] = {
+    "astype": lambda a: a.astype(float),
+    "astype, no copy": lambda a: a.astype(float, copy=False),
+    "astype, no copy, by position": lambda a: a.astype("f8", "K", "unsafe", True, False),
+    "conj": lambda a: a.conj(),
+    "conjugate of NumPy": lambda a: np.conjugate(a),
+    "copy": lambda a: a.copy(),
+    "ravel": lambda a: a.ravel(),
+    "flatten": lambda a: a.flatten(),
+    "reshape": lambda a: a.reshape(2, 2),
+    "real": lambda a: a.real,
+    "asarray": lambda a: np.asarray(a, dtype=float),
+    "asarray, a copy": lambda a: np.asarray(a, dtype=float, copy=True),
+    "array": lambda a: np.array(a),
+    "array, no copy": lambda a: np.array(a, copy=None),
+    "ascontiguousarray": lambda a: np.ascontiguousarray(a),
+    "require": lambda a: np.require(a),
+    "require a layout": lambda a: np.require(a, float, ["C"]),
+    "require both layouts": lambda a: np.require(a, float, "F"),
+    "require another layout": lambda a: np.require(a.reshape(2, 2), float, ["F"]),
+    "require memory of its own": lambda a: np.require(a, float, ["O"]),
+    "require memory of its own, of a view": lambda a: np.require(a[:], float, ["O"]),
+    "atleast_1d": lambda a: np.atleast_1d(a),
+    "atleast_2d": lambda a: np.atleast_2d(a),
+    "block": lambda a: np.block(a),
+    "block of a list": lambda a: np.block([a]),
+    "nan_to_num, no copy": lambda a: np.nan_to_num(a, copy=False),
+    "positive": lambda a: +a,
+    "round": lambda a: a + 0 * np.round(a),
+    "split": lambda a: np.split(a, 2)[0],
+    "broadcast_arrays": lambda a: np.broadcast_arrays(a, a)[0].copy(),
+    "meshgrid": lambda a: np.meshgrid(a, a)[0],
+    "a list of places": lambda a: a[[0, 1]],
+    "flat": lambda a: a.flat[:],
+}
+
+
+@pytest.mark.filterwarnings("ignore::gradscribe.EagerWarning")
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("written", ["the array", "what was made of it"])
+def test_memory_is_shared_where_numpy_shares_it(name: str, written: str) -> None:
+    def f(x: Any) -> Any:
+        a = x * 1.0
+        b = SHARED[name](a)
+        target, other = (a, b) if written == "the array" else (b, a)
+        target[..., 0] = 5.0 * x[1]
+        target += x[2]
+        return np.sum(other * 1.0) * 3.0 + np.sum(target * target)
+
+    gradient, step = gs.compile(gs.value_and_grad(f)), np.eye(4) * 1e-6
+    for k in range(2):
+        x = X + 0.125 * k
+        expected = [(f(x + h) - f(x - h)) / 2e-6 for h in step]
+        value, slopes = gs.value_and_grad(f)(x)
+        assert value == f(x)
+        np.testing.assert_allclose(slopes, expected, rtol=1e-6, atol=1e-7)
+        found = gradient(x)
+        assert found[0] == value
+        np.testing.assert_array_equal(found[1], slopes)
+
+
+def test_a_reshape_that_copies() -> None:
+    def f(x: Any) -> Any:
+        a = x * 1.0
+        b = a.reshape(2, 2, copy=True) if np.lib.NumpyVersion(np.__version__) >= "2.1.0" else a.reshape(2, 2).copy()
+        b[0, 1] = x[0] * x[3]
+        return np.sum(a * X) + np.sum(b**2)
+
+    step = np.eye(4) * 1e-6
+    np.testing.assert_allclose(gs.grad(f)(X), [(f(X + h) - f(X - h)) / 2e-6 for h in step], rtol=1e-6, atol=1e-8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +24,6 @@ X = np.array([[0.5, -1.25, 2.0], [1.5, 0.25, -0.75]])
 
 # Ops whose compiled text CuPy cannot run, or whose capture would take a number off the device: they run eagerly, with a warning.
 EAGERLY = {"np.add.reduceat", "ramp_sum", "count_sum", "lags", "delayed"}
-OWN_CONSTANTS = {"np.i0", "bessel_i"}  # whose rule reads numbers back that it has made itself
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +54,9 @@ def test_a_golden_function_is_text_that_computes_on_the_device(example: Example)
     for _ in range(3):
         like(compiled(*on_device(example.args)), expected)
     text = str(compiled.source(*on_device(example.args)))
-    assert text.startswith(("import cupy as np\n", "import cupyx.scipy", "import math"))
-    assert "import cupy as np\n" in text
+    if re.search(r"^[^#]*\bnp\.", text, re.MULTILINE):  # operators and methods alone need no module
+        assert text.startswith(("import cupy as np\n", "import cupyx.scipy", "import math"))
+        assert "import cupy as np\n" in text
     assert "numpy" not in text
     assert "errstate" not in text
     assert Copies.count == before
@@ -89,7 +90,7 @@ def test_compiled_gives_what_eager_gives(case: Case) -> None:
     for found in results:
         assert all(type(g) is fake_cupy.ndarray for g in found)
         like(found, expected)
-    assert Copies.count == before or name in OWN_CONSTANTS
+    assert Copies.count == before
     assert bool(log) <= (name in EAGERLY), [str(w.message) for w in log]
 
 

@@ -59,6 +59,7 @@ PLAIN: dict[str, Callable[..., Any]] = {  # hooks that do what Python does
     "__gs_put__": lambda holder, key=None: holder, "__gs_grow__": lambda holder, value: value,
     "__gs_operator__": lambda sign, *operands: OPERATORS[sign][0](*operands), "__gs_iterate__": lambda obj: obj,
     "__gs_enter__": lambda manager: manager, "__gs_seen__": lambda obj, by: obj, "__gs_caught__": lambda: None,
+    "__gs_own__": lambda value: value,
 }  # fmt: skip
 RUN = tuple(counting(name, PLAIN[name]) for name in HOOKS)
 

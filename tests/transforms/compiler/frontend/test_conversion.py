@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
-from gradscribe.tracer.modes.thread_state import recording
+from gradscribe.tracer.core.thread_state import recording
 from gradscribe.transforms.compiler.frontend.functions import (
     conversion,
     convert_code,

@@ -55,3 +55,17 @@ def test_indices_out_of_bounds_are_errors() -> None:
             kernel.run(V, i)
     assert kernel.run(V, np.array([-7, 6, 6])).tolist() == [2 * V[0], 2 * V[6], 2 * V[6]]
     assert kernel.run(V, np.arange(0)).shape == (0,)
+
+
+def test_copies_of_what_lies_together_use_vectors() -> None:
+    def shifted(x: Any) -> Any:
+        y = x * 2.0
+        z = np.concatenate([y[1:], y[:2]])
+        z[:2] += y[2:4]
+        return z
+
+    _, kernel = written(shifted, np.linspace(0.0, 1.0, 9))
+    lines = [line.strip() for line in kernel.text.splitlines()]
+    copies = [k for k, line in enumerate(lines) if line.startswith("for (int64_t i0")]
+    assert len(copies) >= 3
+    assert all(lines[k - 1] == "#pragma omp simd" for k in copies)

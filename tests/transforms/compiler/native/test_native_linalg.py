@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from native_batches import Native, needs_compiler, together, written
 
+import gradscribe as gs
+
 pytestmark = needs_compiler
 
 
@@ -129,3 +131,32 @@ def test_systems_of_a_factor_are_substitutions_at_any_size(rng: np.random.Genera
     for bad in (-np.eye(20), np.zeros((3, 3))):
         with pytest.raises(np.linalg.LinAlgError):
             kernel.run(bad, np.ones(len(bad)), np.ones((len(bad), 2)))
+
+
+def test_a_factor_turned_round_by_trans_is_the_one_that_scipy_solves(rng: np.random.Generator) -> None:
+    pytest.importorskip("scipy.linalg", reason="without SciPy there are no such systems")
+    from gradscribe.runtime.rules.scipy_linalg import solve_factor
+
+    def solved(k: Any, z: Any) -> Any:
+        factor = np.linalg.cholesky(k)
+        ways = [(m, trans, lower) for m in (factor, factor.T) for trans in (0, 1) for lower in (False, True)]
+        return tuple(solve_factor(m, z, trans, lower) for m, trans, lower in ways)
+
+    (kernel,) = together([written(solved, np.eye(3), np.ones((3, 2)))])
+    for n, columns in ((2, 3), (16, 7), (17, 2), (30, 30), (41, 6)):
+        k = np.cos(rng.normal(size=(n, n)))
+        args = k @ k.T + np.eye(n), rng.normal(size=(n, columns))
+        for found, expected in zip(kernel.run(*args), kernel.numpy(*args), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+    assert kernel.left == [0]
+
+
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_the_gradient_through_a_factor_solves_its_transposed_systems(n: int) -> None:
+    def f(a: Any) -> Any:
+        return np.sum(np.sin(np.linalg.cholesky(a)))
+
+    b = np.random.default_rng(0).normal(size=(n, n))
+    a = b @ b.T + n * np.eye(n)
+    (kernel,) = together([written(gs.grad(f), a)])
+    np.testing.assert_allclose(kernel.run(a), gs.grad(f)(a), rtol=1e-12, atol=1e-14)

@@ -77,6 +77,8 @@ def hold(kernel: Native, args: Any, name: str) -> None:
 def check(names: Any) -> None:
     jobs, refused = jobs_of(names)
     left = {name: why for name, why in refused.items() if "none of its calls" not in why}  # a derivative that is zero
+    if "triangle" in left:  # without a trip it gives its argument
+        assert left.pop("triangle").endswith("that is seen elsewhere too")
     assert not left
     for (name, inputs, _), kernel in zip(jobs, together([job for _, _, job in jobs]), strict=True):
         for args in inputs:

@@ -10,6 +10,7 @@ import pytest
 from native_batches import needs_compiler
 
 import gradscribe as gs
+from gradscribe.transforms.compiler.native import kernel
 
 pytestmark = needs_compiler
 
@@ -238,3 +239,22 @@ def test_arrays_that_loops_write_into_are_new_at_each_call(f: Callable[..., Any]
         np.testing.assert_allclose(value, other, rtol=1e-12)
         np.testing.assert_allclose(array, others, rtol=1e-11, atol=1e-14)
     assert len({array.__array_interface__["data"][0] for _, array in found}) == len(found)
+
+
+def test_memory_that_calls_leave_is_bounded_and_shared_by_none() -> None:
+    def apart(x: Any) -> Any:
+        return np.cumsum(np.exp(x) * 2.0)[::-1] + np.cumsum(x * x)
+
+    compiled = [gs.compile(f, target="native") for f in (apart, lambda x: np.cumsum(apart(x)) - x)]
+    for n in (1, 5_000, 300_000, 20, 3_000_000, 100_000):
+        x = np.linspace(-1.0, 1.0, n)
+        for f, expected in zip(compiled, (apart(x), np.cumsum(apart(x)) - x), strict=True):
+            for shift in (0.0, 0.5):  # which check a new specialisation, by NumPy
+                f(x - shift)
+            results = [f(x), f(x + 0.5), f(x)]
+            np.testing.assert_allclose(results[0], expected, rtol=1e-9, atol=1e-8)
+            np.testing.assert_array_equal(results[0], results[2])
+            assert not np.shares_memory(results[0], results[2])
+        assert 0 <= kernel._kept.value <= 1 << 26
+    assert kernel._kept.value > 8 * 100_000
+    assert all(runs(f)[0].startswith("native") for f in compiled)

@@ -97,6 +97,19 @@ def test_elementary_functions_are_exact_to_four_ulp(rng: np.random.Generator) ->
             hold(f.__name__, found, exact, ULP)
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_largest_numbers_are_formed_in_vectors(axis: int | None) -> None:
+    _, kernel = written(
+        lambda x: (np.max(x * x, axis=axis), np.min(x, axis=axis), np.sum(x, axis=axis)), np.ones((3, 4))
+    )
+    lines = [line.strip() for line in kernel.text.splitlines()]
+    inner = [k for k, line in enumerate(lines) if "max_d(" in line and "_v" in line]
+    assert inner
+    for k in inner:
+        loop = next(j for j in range(k, 0, -1) if lines[j].startswith("for (int64_t i "))
+        assert lines[loop - 1].startswith("#pragma omp simd")
+
+
 @needs_compiler
 @pytest.mark.filterwarnings("ignore:Mean of empty slice")
 @pytest.mark.parametrize(
@@ -285,9 +298,9 @@ def test_every_sample(part: int, rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_the_power_of_a_half_is_numpys_at_special_values(dtype: str) -> None:
     x = np.array([0.25, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1.0], dtype=dtype)
-    compiled = gs.compile(lambda x: x**0.5 + np.power(x, 0.5), target="native")
+    compiled = gs.compile(lambda x: x**0.5 + np.power(x, 0.5) + np.float_power(x, 0.5), target="native")
     with np.errstate(all="ignore"):
-        expected = x**0.5 + np.power(x, 0.5)
+        expected = x**0.5 + np.power(x, 0.5) + np.float_power(x, 0.5)
     for k in range(3):
         with np.errstate(invalid="ignore"):
             compiled(x[k:].copy())  # the first calls of NumPy's source warn

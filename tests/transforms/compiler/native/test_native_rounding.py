@@ -88,9 +88,10 @@ def test_results_that_cancel_are_served(f: Callable[..., Any], dtype: str) -> No
 @pytest.mark.parametrize(
     ("f", "old", "new"),
     [
-        (exponentials, r" - ", " + "), (exponentials, r"exp\(", "exp(1e-9 + "), (thirds, r" / 3", " / 3.0000000001 + 0 * 3"),
-        (circle, r" sin\(", " sin(1e-10 + "), (product, r" - ", " + "),
-        (centred, r" - ", " + "), (trips, r" - ", " + "), (written, r" - ", " + 1e-9 - "),
+        (exponentials, r" - (?!1\))", " + "), (exponentials, r"exp\(", "exp(1e-9 + "),
+        (thirds, r" / 3", " / 3.0000000001 + 0 * 3"),
+        (circle, r" sin\(", " sin(1e-10 + "), (product, r" - (?!1\))", " + "),
+        (centred, r" - (?!1\))", " + "), (trips, r" - (?!1\))", " + "), (written, r" - (?!1\))", " + 1e-9 - "),
     ],
     ids=lambda x: x.__name__ if callable(x) else x.strip(),
 )  # fmt: skip

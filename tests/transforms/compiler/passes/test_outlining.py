@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
+import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -54,8 +57,8 @@ def each_in_the_other(W, b, x):
 
 
 def list_of_layers(layers, x):
-    for W, b in layers:
-        x = layer(x, W, b)
+    for k in range(len(layers)):
+        x = layer(x, *layers[k])
     return np.sum(x**2)
 
 
@@ -203,3 +206,35 @@ def test_the_pass_can_be_left_out() -> None:
     chosen = [name for name in NAMES if name not in (*FAST_NAMES, "outlining")]
     text = str(gs.compile(gs.value_and_grad(one_step), passes=chosen).source(*Y))
     assert list(functions(text)) == ["one_step_value_and_grad"]
+
+
+def test_a_run_that_is_given_one_value_for_several_parameters_does_not_merge_them() -> None:
+    class Kalman:
+        def __init__(self, q: Any, r: Any) -> None:
+            self.q, self.r, self.m, self.variance, self.likelihood = q, r, 0.0, 1.0, 0.0
+
+        def step(self, y: Any) -> Any:
+            self.variance += self.q
+            total = self.variance + self.r
+            gain, error = self.variance / total, y - self.m
+            self.m += gain * error
+            self.variance *= 1 - gain
+            self.likelihood -= 0.5 * (math.log(2 * math.pi * total) + error * error / total)
+            return self
+
+    def likelihood(x: Any) -> Any:
+        return functools.reduce(lambda filtered, y: filtered.step(y), SEEN, Kalman(x[0] ** 2, x[1] ** 2)).likelihood
+
+    compiled = gs.compile(gs.grad(likelihood))
+    for _ in range(3):
+        x = rng.uniform(0.5, 1.5, 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", gs.EagerWarning)
+            found = compiled(x)
+        assert np.array_equal(found, gs.grad(likelihood)(x))
+    assert (
+        gs.source(gs.grad(likelihood), x).count("step_vjp(") == 4
+    )  # of the last step the cotangents have begun otherwise
+
+
+SEEN = rng.normal(size=4)

@@ -202,6 +202,15 @@ def test_a_copy_of_a_spread_number_is_filled() -> None:
         same(graph, found, b.concrete)
 
 
+def test_two_flips_along_the_same_axes_cancel() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.flip(np.flip(x * 2.0, 0), 0)[1:] * x[1:]) + np.sum(np.flip(np.flip(x, 0), 1))
+
+    x = np.arange(6.0).reshape(2, 3)
+    assert "(x * 2.0)[1:] * x[1:]).sum() + np.flip(np.flip(x, axis=0), axis=1)" in gs.source(f, x)
+    assert gs.compile(f)(x) == f(x)
+
+
 def test_two_transposes_cancel() -> None:
     b = Builder(A)
     once = b.add(np.transpose, b.inputs[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import itertools
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,9 @@ def test_a_step_alone_gives_source_of_the_same_bits(step: str) -> None:
 def test_the_dump_shows_what_is_nested_and_what_is_called_so(capsys: pytest.CaptureFixture[str]) -> None:
     gs.compile(gs.grad(lambda x: np.sum(np.sin(x * x))), dump=True)(np.ones(3))
     printed = capsys.readouterr().out
-    assert printed.index("after frees:") < printed.index("after names:") < printed.index("after deletes:")
-    assert "nested " in printed[printed.index("after names:") :]
+    places = [printed.index(f"after {step}:") for step in ("frees", *STEPS)]
+    assert places == sorted(places)
+    assert "nested " in printed[places[1] : places[2]]
 
 
 def chain(x: Any) -> Any:
@@ -148,3 +150,58 @@ def test_a_branch_whose_arms_are_expressions_is_one() -> None:
     body = [dataclasses.replace(s, expression=True) if s is long else s for s in program.body]
     with pytest.raises(gs.VerifyError, match="an arm of it has several statements"):
         verified(program._replace(body=body), "planted")
+
+
+def heads(x: Any, A: Any, B: Any) -> Any:
+    q, k = x @ A, np.sin(x @ B)
+    return np.sum((q @ k.T) ** 2)
+
+
+HEADS = np.ones((2, 3)), np.ones((3, 3)), np.full((3, 3), 2.0)
+
+
+def test_assignments_that_are_one_stand_beside_each_other() -> None:
+    after = programs(heads, *HEADS)
+    beside = {step: [s for s in p.body if isinstance(s, Assign) and s.beside] for step, p in after.items()}
+    assert not beside["deletes"]
+    (second,) = beside["tuples"]
+    assert second.lines == ()
+    assert second.call.op.path == "np.sin"
+    assert "    q, k = x @ A, np.sin(x @ B)" in str(gs.source(heads, *HEADS))
+    apart = str(gs.compile(heads, passes=["nesting", "names"]).source(*HEADS))
+    assert "    q = x @ A" in apart
+
+
+def test_an_assignment_beside_one_that_it_reads_is_found() -> None:
+    program = programs(gs.grad(chain), np.arange(3.0))["names"]
+    alone = [s for s in program.body if isinstance(s, Assign) and not s.nested]
+    first, second = next((a, b) for a, b in itertools.pairwise(alone) if a.slots[0].value in b.call.reads)
+    assert program.body.index(second) == program.body.index(first) + 1
+    body = [dataclasses.replace(s, beside=True) if s is second else s for s in program.body]
+    with pytest.raises(gs.VerifyError, match="is read in the statement that gives it"):
+        verified(program._replace(body=body), "planted")
+    body = [dataclasses.replace(alone[0], beside=True) if s is alone[0] else s for s in program.body]
+    with pytest.raises(gs.VerifyError, match="none comes before it"):
+        verified(program._replace(body=body), "planted")
+
+
+def rolled(x: Any) -> Any:
+    rows = []
+    for i in range(x.shape[0]):
+        rows.append(np.sum(x[i]))
+    return rows[0] * rows[-1] + np.sum(x)
+
+
+def test_small_arrays_have_no_del_before_a_loop() -> None:
+    source = str(gs.source(gs.grad(rolled), np.ones((4, 3))))
+    assert "for " in source
+    assert "del " not in source
+
+
+def test_without_nesting_what_is_dead_has_its_del_before_the_return() -> None:
+    function = gs.compile(gs.grad(waves), passes=["names"])
+    x = np.linspace(0.0, 1.0, 62500).reshape(250, 250)
+    source = str(function.source(x, x[::-1].copy()))
+    assert "del " in source
+    assert "del " not in source[source.index("    return ") :]
+    assert difference(function(x, x[::-1].copy()), gs.grad(waves)(x, x[::-1].copy())) is None

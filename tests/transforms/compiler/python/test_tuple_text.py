@@ -129,7 +129,8 @@ def checked(eager: Any, *args: Any) -> str:
 
 def test_cotangents_that_lead_to_one_line_of_the_user_are_one_statement() -> None:
     def f(layers: Any, x: Any) -> Any:
-        for W, b in layers:
+        for k in range(len(layers)):
+            W, b = layers[k]
             x = np.tanh(x @ W + b)
         return np.sum(x**2)
 
@@ -270,3 +271,22 @@ def test_parts_that_are_written_over_have_names() -> None:
         return np.sum(x) * first * first
 
     assert checked(gs.value_and_grad(f, (0, 1)), np.ones(3), np.float64(3.0))
+
+
+def test_an_array_that_the_text_is_for_the_length_of_is_taken_apart_as_by_the_user() -> None:
+    def loss(params, x):
+        a, b, c = params
+        scale, shift = np.exp(params[1:])
+        return np.sum((a * x**2 + b * x + c) * scale + shift)
+
+    def first_two(params, x):
+        return np.sum(params[0] * x + params[1])
+
+    params, x = np.array([0.1, 0.2, 0.3]), np.linspace(0.0, 1.0, 5)
+    compiled = gs.compile(gs.value_and_grad(loss), verify=True)
+    compiled(params, x)
+    assert "    a, b, c = params\n" in str(gs.source(compiled, params, x))
+    free = gs.compile(gs.value_and_grad(first_two), verify=True)
+    for n in (2, 3, 4):
+        free(np.ones(n), x)  # nothing fixes the length
+    assert "= params\n" not in str(gs.source(free, np.ones(2), x))

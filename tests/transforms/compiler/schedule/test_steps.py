@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gradscribe as gs
+from gradscribe.transforms.compiler.python.steps import STEPS as OF_TARGET
 from gradscribe.transforms.compiler.schedule.program import Assign, Free, List, Loop, Push, Tiled, each_statement
 from gradscribe.transforms.compiler.schedule.run import run_program
 from gradscribe.transforms.compiler.schedule.steps import STEPS
@@ -100,8 +102,56 @@ def test_many_lists_are_one_list_of_tuples() -> None:
 
 
 def test_the_name_of_a_step_is_checked() -> None:
-    with pytest.raises(
-        ValueError,
-        match=r"no pass is called 'tile'; there are .*tiles, in_place, bundles, frees, nesting, names, deletes",
-    ):
+    named = ", ".join([*STEPS, *OF_TARGET])
+    with pytest.raises(ValueError, match=f"no pass is called 'tile'; there are .*, {named}"):
         gs.compile(chain, passes=["tile"])(np.ones(3), np.ones(3))
+
+
+def test_the_lists_of_a_loop_in_a_loop_are_one_row() -> None:
+    def energy(pos, mass):
+        total = 0.0
+        for i in range(len(mass)):
+            for j in range(i + 1, len(mass)):
+                r = pos[i] - pos[j]
+                distance = np.sqrt(np.sum(r**2) + 1e-4)
+                total = total - mass[i] * mass[j] / distance
+        return total
+
+    args = np.random.default_rng(0).normal(size=(5, 3)), np.arange(1.0, 6.0)
+    function = gs.value_and_grad(energy, argnums=(0, 1))
+    compiled = gs.compile(function, verify=True)
+    expected = function(*args)
+    for _ in range(2):
+        assert difference(compiled(*args), expected) is None
+    text = str(gs.source(compiled, *args))
+    assert text.count(".append(") == 2, text
+    assert "        row = []\n" in text
+    assert "        rows.append(row)\n" in text
+    assert "            row = rows[i]\n" in text
+    assert re.search(r"\n {16}r, distance, \w+ = row\[trip\]\n", text), text
+    assert difference(run_program(function.program(*args), *args), expected) is None
+
+
+def test_a_row_that_is_too_long_for_a_line_is_two_and_rows_lie_in_rows() -> None:
+    def deep(x, w):
+        total = 0.0
+        for i in range(len(x)):
+            for j in range(i + 1):
+                first_quantity = np.sin(x[i] * w[j])
+                second_quantity = np.exp(first_quantity + w[j])
+                third_quantity = np.sqrt(1.0 + second_quantity * first_quantity**2)
+                fourth_quantity = np.tanh(third_quantity * first_quantity * second_quantity)
+                for k in range(j + 2):
+                    b = np.exp(fourth_quantity * x[k % 3]) * w[k % 3]
+                    total = total + b * np.cos(b + total) * third_quantity
+        return total
+
+    args = np.array([0.1, 0.2, 0.3]), np.array([0.5, 0.6, 0.7])
+    function = gs.value_and_grad(deep, argnums=(0, 1))
+    compiled = gs.compile(function, verify=True)
+    expected = function(*args)
+    for _ in range(2):
+        assert difference(compiled(*args), expected) is None
+    text = str(gs.source(compiled, *args))
+    assert "rows_2.append(row_2)" in text, text
+    assert difference(run_program(function.program(*args), *args), expected) is None

@@ -47,7 +47,7 @@ class Arrivals(Calls):
     def of_its_own(self, g: Any, others: Sequence[Any]) -> Any:
         """A gradient in memory of its own on all ways; `others` are those that were given before it."""
         ir: Any = getattr(g, "_ir", None)
-        calls = self.capture.graph.calls
+        calls = self.capture.findings.graph.calls
         seen = self.lies_in(calls, ir) if self.origins else set()
         if seen.isdisjoint(self.origins):
             return g

@@ -15,7 +15,7 @@ from .....runtime.ops import Op
 from .....runtime.registry import require
 from .....runtime.rules.control import guard
 from .....tracer.core.tensor_base import Operand, levels_of
-from .....tracer.modes.thread_state import grad_mode
+from .....tracer.core.thread_state import grad_mode
 from ...frontend.attempts import LoopRejected
 from .arrivals import Arrivals
 from .examples import covered, joined
@@ -70,9 +70,9 @@ class Branches(Arrivals):
     def _guard(self, test: Any, expect: bool) -> None:
         """A condition that comes out of a kept loop, as a guard: what it is, the source is to find out."""
         capture = self.capture
-        backward = capture._in_backward
+        backward = capture.section.backward
         args = (test._ir, "bool", expect)
-        capture.graph.calls.append(
+        capture.findings.graph.calls.append(
             Call(require(guard), args, (Value(test._ir.type),), capture.site(), backward, bool(backward))
         )
 
@@ -164,7 +164,7 @@ class Branches(Arrivals):
                 for call in frame.calls
             ):
                 return self._one_by_one(op, x, y)
-            self.capture.graph.calls.extend(frame.calls)
+            self.capture.findings.graph.calls.extend(frame.calls)
             for call in frame.calls:
                 self.note(call, [self.samples[v] for v in call.outs])
             return self.calculated(op, (x, second))

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .....runtime.arrays import is_plain_array
 from .....runtime.ir.graph import Call, Graph, Value, type_of
-from .....runtime.ir.opcodes import COND, ITEMS, ROWS, SCAN, Branch, Loop, stack_value
+from .....runtime.ir.opcodes import COND, ITEMS, LISTED, PARTS, ROWS, SCAN, Branch, Loop, stack_value
 from .....runtime.ops import Op
 from .....tracer.core.tensor_base import Operand
+from ...analysis.memory import makes_new_memory
 from ...frontend.attempts import LoopRejected
 from .examples import covered, hidden_by, whole
 from .frames import Frame
@@ -34,10 +36,10 @@ class Calls(Sharing):
         capture = self.capture
         bound = tuple([capture.operand(v) for v in operands])
         bound += tuple([p.default for p in op.params[len(bound) :]])
-        call = Call(op, bound, (out,), capture.site(), capture._in_backward, bool(capture._in_backward))
+        call = capture.new_call(op, bound, (out,), capture.site())
         capture.name(call)
         capture.numbers.result(bound, call.outs)
-        capture.graph.calls.append(call)
+        capture.findings.graph.calls.append(call)
         self.note(call, [value])
         return result
 
@@ -59,7 +61,7 @@ class Calls(Sharing):
         outs = [Value(type_of(value), name) for value, name in zip(samples, names, strict=True)]
         outs += [stack_value(y if isinstance(y, Value) else Value(type_of(y))) for y in loop.body.outputs[k:]]
         trips = Value(type_of(0))
-        call = Call(SCAN, args, (*outs, trips), capture.site(), capture._in_backward, bool(capture._in_backward))
+        call = capture.new_call(SCAN, args, (*outs, trips), capture.site())
         results = [tensor_for(out, value) for out, value in zip(outs[:k], samples, strict=True)]
         results += [stacked(value, out) for out, value in zip(outs[k:], element_samples, strict=True)]
         results.append(tensor_for(trips, 1))
@@ -78,7 +80,7 @@ class Calls(Sharing):
         capture = self.capture
         args = (branch, capture.operand(pred), tuple([capture.operand(v) for v in ins]))
         outs = tuple([Value(type_of(value), name) for value, name in zip(samples, names, strict=True)])
-        call = Call(COND, args, outs, capture.site(), capture._in_backward, bool(capture._in_backward))
+        call = capture.new_call(COND, args, outs, capture.site())
         self._remember(pred, args[1])
         results = [tensor_for(out, value) for out, value in zip(outs, samples, strict=True)]
         self._enter(call, results)
@@ -101,6 +103,43 @@ class Calls(Sharing):
         item = rows[0] if len(rows) else np.zeros(rows.shape[1:], rows.dtype)[()]
         return covered(self._called(ITEMS, (array,), stack_value(Value(type_of(item))), [item]), hides)
 
+    def listed(self, items: Sequence[Any], name: str | None = None, whole: str | None = None) -> Any:
+        """The items, which are of one type, as a list; `name` is that of an item, `whole` of what an item is a part of."""
+        known = self.wholes.get(tuple([getattr(item, "_ir", None) for item in items]))
+        if known is not None:
+            return known
+        capture, sample = self.capture, samples_of(items[0])
+        stack = stack_value(Value(type_of(sample), whole))
+        stack.name = name or whole
+        call = capture.new_call(LISTED, (tuple(map(capture.operand, items)),), (stack,), capture.site())
+        made = tensor_for(call.outs[0], [sample])
+        self._enter(call, [made])
+        self.items_of[call.outs[0]] = list(items)
+        return made
+
+    def parts(self, stack: Any, count: int) -> Any:
+        """The items of a list, `count` of them, one by one."""
+        capture, item = self.capture, stack._value[0]
+        outs = tuple([Value(type_of(item)) for _ in range(count)])
+        call = capture.new_call(PARTS, (capture.operand(stack),), outs, capture.site())
+        new = self._puts_new_arrays(stack)
+        made = [tensor_for(out, np.array(item) if new and is_plain_array(item) else item) for out in outs]
+        self._enter(call, made)
+        attach(self, call, [stack], made)
+        self.wholes[outs] = stack
+        return made
+
+    def _puts_new_arrays(self, stack: Any) -> bool:
+        """Whether each item of a list is an array that a trip of a loop has made for it alone."""
+        ir = stack._ir
+        maker = next((call for call in reversed(self.capture.findings.graph.calls) if ir in call.outs), None)
+        if maker is None or maker.op is not SCAN:
+            return False
+        body: Graph = maker.args[0].body
+        v = body.outputs[maker.outs.index(ir)]
+        made = next((call for call in body.calls if v in call.outs), None)
+        return made is not None and made.op is not SCAN and body.outputs.count(v) == 1 and makes_new_memory(made)
+
     def sum_of_stacks(self, x: Any, y: Any) -> Any:
         """The sum of two lists, item by item."""
         with self.frame() as frame:
@@ -112,14 +151,7 @@ class Calls(Sharing):
 
     def _called(self, op: Op, given: tuple[Any, ...], out: Value, sample: Any) -> Any:
         capture = self.capture
-        call = Call(
-            op,
-            tuple(map(capture.operand, given)),
-            (out,),
-            capture.site(),
-            capture._in_backward,
-            bool(capture._in_backward),
-        )
+        call = capture.new_call(op, tuple(map(capture.operand, given)), (out,), capture.site())
         result = tensor_for(out, sample)
         self._enter(call, [result])
         attach(self, call, given[:1], [result])
@@ -128,7 +160,7 @@ class Calls(Sharing):
     def _enter(self, call: Call, results: Sequence[Any]) -> None:
         values = [r._value for r in results]
         self._begin()
-        self.capture.graph.calls.append(call)
+        self.capture.findings.graph.calls.append(call)
         self.note(call, values)
         if not self.frames:
             if call.op is not COND or not self.stand_ins.isdisjoint(call.reads):

@@ -9,7 +9,7 @@ import numpy as np
 from .....runtime.arrays import is_plain_array
 from .....runtime.ir.graph import Call, Graph, Value
 from .....runtime.ir.opcodes import Branch, Loop
-from .....tracer.modes.thread_state import LOCAL
+from .....tracer.core.thread_state import LOCAL
 from ...frontend.attempts import LoopRejected
 from .examples import covered, hidden_by, joined, over
 from .residuals import keep, recall
@@ -97,7 +97,7 @@ def loop_forward(node: Any, tangents: dict[int, Any]) -> dict[int, Any]:
 def _of_its_own(tangent: Any, call: Call, regions: Any) -> Any:
     """A tangent that a loop carries, in memory of its own where it may come out as it went in."""
     runs = call.args[0].test is None and isinstance(call.args[4], int)
-    if runs or not is_plain_array(tangent._value) or tangent._ir not in regions.capture.graph.inputs:
+    if runs or not is_plain_array(tangent._value) or tangent._ir not in regions.capture.findings.graph.inputs:
         return tangent
     return np.copy(tangent)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .....runtime.errors import is_of_a_signal
 from .....runtime.ir.graph import Call, Graph, Value, type_of, values_in
 from .....runtime.ir.known_ops import ADD, COMPARISONS, MULTIPLY, NEGATIVE, SUBTRACT
 from .....runtime.ir.opcodes import is_region
@@ -23,10 +24,11 @@ from .examples import copied
 from .partial import Partial, Presence
 from .reverse import tensor_for
 
-__all__ = ["FEW", "NOTHING", "Frame", "Frames", "refuse_impure"]
+__all__ = ["FEW", "NOTHING", "WORTH", "Frame", "Frames", "refuse_impure"]
 NOTHING = "computes nothing that is traced"
 _ALIKE = COMPARISONS | {ADD, SUBTRACT, MULTIPLY, NEGATIVE}  # which are the same of Python's numbers and of NumPy's
-FEW = 4  # so many trips, at least, make a loop over a known range worth keeping
+FEW = 4  # so many trips, at least, make a loop over a known range worth keeping, however short its body is
+WORTH = 10  # calls that a loop of fewer trips leaves out, at least, where it is worth keeping
 
 
 class Frame:
@@ -57,8 +59,9 @@ def refuse_impure(notes: dict[str, Any]) -> None:
 class Frames:
     """The regions of one capture, as far as what is recorded in them goes."""
 
-    def __init__(self, capture: Any, joins: bool = True) -> None:
+    def __init__(self, capture: Any, joins: bool = True, runs_through: bool = False) -> None:
         self.capture = capture
+        self.runs_through = runs_through  # whether each loop is run, so that what comes behind it sees its true values
         self.joins = joins  # whether the arms of branches outside of loops join behind them
         self.joined = False  # whether any do
         self.frames: list[Frame] = []
@@ -80,6 +83,8 @@ class Frames:
         self.entangled: set[Value] = set()  # arrays that may have another name, as the loop goes
         self.unsure: set[Value] = set()  # values of names that eager may find unbound, as the loop goes
         self.running: set[Value] = set()  # numbers of trips that are guarded to be more than none
+        self.wholes: dict[tuple[Any, ...], Any] = {}  # the lists of which these are all items
+        self.items_of: dict[Value, list[Any]] = {}  # the items of lists of the user's: a loop gives each its cotangent
         self.sized: dict[int, tuple[range, Any]] = {}  # ranges whose ends are sizes
         self.loose: set[Value] = set()  # numbers of NumPy's that eager may leave Python's, as the loop goes
         self.mixed: set[Value] = (
@@ -177,7 +182,7 @@ class Frames:
 
     def root(self) -> list[Call]:
         """The calls outside of all regions."""
-        return self.frames[0].outer if self.frames else self.capture.graph.calls
+        return self.frames[0].outer if self.frames else self.capture.findings.graph.calls
 
     def may_write(self, base: Any) -> None:
         """Raise where code in a region writes into what is not its own."""
@@ -192,7 +197,7 @@ class Frames:
     @contextlib.contextmanager
     def frame(self) -> Iterator[Frame]:
         """Record the calls of the block as a region."""
-        graph = self.capture.graph
+        graph = self.capture.findings.graph
         made = Frame(graph.calls)
         graph.calls = made.calls
         self.frames.append(made)
@@ -233,7 +238,7 @@ class Frames:
                 raise
             self._refuse(key, why.reason)
         except Exception as error:
-            if not self.frames and self.kept:
+            if (not self.frames and self.kept) or is_of_a_signal(error):
                 raise
             self._refuse(key, f"raises {type(error).__name__}: {error}")
             if self.begun:

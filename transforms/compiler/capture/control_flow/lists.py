@@ -53,7 +53,7 @@ class Collected(_Partial):
 
     @property
     def last(self) -> list[Any]:
-        """As many of the last items as are carried."""
+        """Return as many of the last items as are carried."""
         return [*self.carried, *self.new][-len(self.carried) :] if self.carried else []
 
     def appended(self, value: Any) -> Collected:
@@ -82,7 +82,7 @@ class Collected(_Partial):
 
 
 def _unknown(index: Any) -> int | None:
-    """What is known of an index where nothing is."""
+    """Return the item that an index is known to mean: none."""
     return None
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dis
 import functools
+import itertools
 import operator
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,20 +14,20 @@ import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Value, type_of
 from .....runtime.ir.known_ops import ADD, SUBTRACT
-from .....runtime.ir.opcodes import Loop, has_effects
+from .....runtime.ir.opcodes import SCAN, Branch, Loop, has_effects
 from .....runtime.registry import require
 from .....runtime.rules.control import guard
 from .....tracer.core.tensor_base import Operand, levels_of
-from .....tracer.modes.thread_state import grad_mode
+from .....tracer.core.thread_state import grad_mode
 from ...frontend.attempts import LoopRejected, Retyped
 from .calls import Calls
 from .examples import covered
-from .frames import FEW, NOTHING, Frame, refuse_impure
+from .frames import FEW, NOTHING, WORTH, Frame, refuse_impure
 from .lists import Collected, Listed
 from .numbers import is_number
 from .state import Leaves, Params
 from .state import plain_sample as samples_of
-from .steps import Backward, Counted, RangeSteps, Steps, Together, known, named, place_name, steps_of
+from .steps import Counted, Layers, RangeSteps, Steps, Together, known, named, place_name, steps_of
 
 __all__ = ["Loops"]
 
@@ -54,7 +57,7 @@ class Loops(Calls):
 
         def run() -> Any:
             refuse_impure(notes)
-            if known(steps.n) and int(steps.n) < FEW:
+            if known(steps.n) and int(steps.n) < 2:
                 raise LoopRejected(f"has {steps.n} trips only")
             if not known(steps.n) and not self.runs(steps.n, or_open=True):
                 return state
@@ -78,14 +81,22 @@ class Loops(Calls):
     ) -> Any:
         """Trace a loop and write it down: the state after it."""
         start = Leaves(state, names)
+        apart = _taken_apart(body, target) if steps is not None and steps.layers() else target
         first: list[str] = []  # what the loop binds
         peeled, promoted = False, set[str]()  # the variables that start as another type
         tried: LoopRejected | None = None
         loose = set[str]()  # of those, the ones that eager may leave as they are
         for _ in range(8):
             item: Callable[[Any], Any] = _itself if steps is None else steps.item
+            layers = [] if steps is None else steps.layers(apart)
+            if layers and test is not None:
+                raise LoopRejected("walks a list and may end before the list does")
             with self.frame() as frame:
                 index = self.param(0, place_name(steps, target), frame)
+                items = [
+                    one.begin(index, part, lambda leaf, name: self.param(samples_of(leaf), name, frame))
+                    for one, part in layers
+                ]
                 params = start.params(lambda value, name: self.param(value, name, frame))
                 for before, inside in zip(start.state, params.state, strict=True):
                     if isinstance(inside, Collected) and type(before) is list:
@@ -132,6 +143,8 @@ class Loops(Calls):
         else:
             raise LoopRejected("has values of another type in each trip")
         n = None if steps is None else steps.n
+        if isinstance(n, int) and n < FEW and _length(frame.calls) * (n - 1) < WORTH:
+            raise LoopRejected(f"has {n} trips only")
         first, promoted = [name for name in first if name not in dead], promoted - set(dead)
         if promoted and steps is not None and not known(n):
             self.runs(n)
@@ -141,7 +154,8 @@ class Loops(Calls):
             raise LoopRejected("runs no trip at first")
         if self.strict and test is not None:  # one over a range is taken to run
             loose |= promoted | self._loose_in(start)
-        return self._written(start, found, params, frame, index, test, n, loose - set(dead))
+        walked = [(one, tensors) for (one, _), tensors in zip(layers, items, strict=True)]
+        return self._written(start, found, params, frame, index, test, n, loose - set(dead), walked)
 
     def _loose_in(self, state: Leaves) -> set[str]:
         return {
@@ -195,18 +209,20 @@ class Loops(Calls):
         return body(steps.item(0), *state), steps.rest()
 
     def _written(
-        self, start: Leaves, found: Leaves, params: Params, frame: Frame, index: Any, test: Any, n: Any, loose: set[str]
-    ) -> Any:
+        self, start: Leaves, found: Leaves, params: Params, frame: Frame, index: Any, test: Any, n: Any, loose: set[str],
+        walked: Sequence[tuple[Layers, list[Any]]],
+    ) -> Any:  # fmt: skip
         capture = self.capture
         outs = [self.given(v) for v in found.carried_as(start)]
         items = found.items()
         ys = [self.given(item) for item in items]
         if not all(isinstance(y, Value) for y in ys):
             raise LoopRejected("appends what it does not trace")
-        body, inv = frame.graph([index._ir, *params.before], [*outs, *ys])
-        pythons = self._is_pythons(frame, inv, start)
+        own = [t._ir for _, tensors in walked for t in tensors]
+        body, inv = frame.graph([index._ir, *params.before, *own], [*outs, *ys])
+        pythons = not own and self._is_pythons(frame, inv, start)
         try:
-            condition = None if test is None else self._condition(start, test, params, body, inv, n)
+            condition = None if test is None else self._condition(start, test, params, body, inv, n, len(own))
         except LoopRejected as why:
             raise LoopRejected(NOTHING) if pythons else why from None
         if pythons and not any(map(has_effects, filter(None, (body, condition)))):
@@ -215,11 +231,21 @@ class Loops(Calls):
         starts = [capture.operand(v) for v in start.carried()]
         if any(starts[k] in body.inputs for k in written):
             raise LoopRejected("writes into an array that it also reads under another name")
-        inv = body.inputs[1 + len(starts) :]
+        inv = body.inputs[1 + len(starts) + len(own) :]
         self.apart_in_loop(start, found, params, starts, inv, written)
+        self.alone_in_loop(start, found, [*starts, *inv], walked)
+        columns = [
+            (one, t, column)
+            for one, tensors in walked
+            for t, column in zip(tensors, zip(*one.leaves[: int(n)], strict=True), strict=True)
+        ]
         samples = [samples_of(v) for v in found.carried_as(start)]
+        if self.runs_through and not self.frames:
+            values = [[leaf._value for leaf in column] for _, _, column in columns]
+            samples = self._run_through(Loop(body, condition), start.carried(), values, inv, n)
+        lists = [self.listed(column, t._ir.name, one.name) for one, t, column in columns]
         results = self.scan(
-            Loop(body, condition), start.carried(), [], [self.tensor_of(v) for v in inv], n, samples, start.labels(),
+            Loop(body, condition), start.carried(), lists, [self.tensor_of(v) for v in inv], n, samples, start.labels(),
             [samples_of(item) for item in items],
         )  # fmt: skip
         for v, r in zip([*found.carried_as(start), *items], results, strict=False):
@@ -232,13 +258,25 @@ class Loops(Calls):
                 self.unsure.add(r._ir)
         self._keep()
         count = int(n) if test is None and known(n) else None
-        lists = [
+        grown = [
             Listed(self, start.state[k], stack, count)
             for k, stack in zip(sorted(start.collected), results[len(samples) :], strict=False)
         ]
         runs = n is not None and (known(n) or n._ir in self.running)
         self.shared_by_loop(start, found, params, frame, results, written, runs)
-        return start.after(found, results[: len(samples)], written, lists)
+        return start.after(found, results[: len(samples)], written, grown)
+
+    def _run_through(
+        self, loop: Loop, carry: Sequence[Any], xs: Sequence[Any], inv: Sequence[Value], n: Any
+    ) -> list[Any]:
+        """The values that all trips leave, where those of the first would not do for what comes behind: a singular matrix."""
+        around = [self.tensor_of(v)._value for v in inv]  # None where only sizes are asked for
+        around = [np.empty(v.type.shape) if held is None else held for v, held in zip(inv, around, strict=True)]
+        held = [[getattr(v, "_value", v) for v in group] for group in (carry, around, [n])]
+        if has_effects(loop.body):
+            raise LoopRejected("draws or prints, and what comes behind it needs its values")
+        with np.errstate(all="ignore"):
+            return list(SCAN.fn(loop, tuple(held[0]), tuple(xs), tuple(held[1]), held[2][0]))[: len(carry)]
 
     def _is_pythons(self, frame: Frame, inv: list[Value], start: Leaves) -> bool:
         """Whether a trip computes nothing but ints of Python's, or from nothing that is traced."""
@@ -248,7 +286,7 @@ class Loops(Calls):
         return not inv and not any(isinstance(self.capture.operand(v), Value) for v in start.carried())
 
     def _condition(
-        self, start: Leaves, test: Any, params: Params, body: Graph, inv: list[Value], n: Any
+        self, start: Leaves, test: Any, params: Params, body: Graph, inv: list[Value], n: Any, items: int
     ) -> Graph | None:
         """The graph of a loop's test; None where it always holds. Both graphs take the same invariants."""
         with self.frame() as frame, grad_mode(False):
@@ -267,14 +305,15 @@ class Loops(Calls):
             raise LoopRejected("writes into an array in its condition")
         condition, free = frame.graph(list(fresh.before), [answer])
         both = list(dict.fromkeys([*inv, *free]))
-        body.inputs[1 + len(params.tensors) :] = both
+        body.inputs[1 + len(params.tensors) + items :] = both
         condition.inputs[len(params.tensors) :] = both
         return condition
 
     def steps_of(self, iterable: Any) -> Steps | None:
         """The steps of what a loop runs over; None where each item must be asked for."""
         _, found = self.sized.get(id(iterable), (None, NotImplemented))
-        return steps_of(iterable) if found is NotImplemented else found
+        found = steps_of(iterable) if found is NotImplemented else found
+        return None if self.frames and found is not None and found.layers() else found
 
     def listcomp(self, iterable: Any, element: Any, line: int) -> Any:
         """A list of one item for each of others."""
@@ -287,9 +326,9 @@ class Loops(Calls):
             return (items.appended(new) if isinstance(items, Collected) else [*items, new],)
 
         def run() -> Any:
-            if known(steps.n) and int(steps.n) < FEW:
+            if known(steps.n) and int(steps.n) < 2:
                 raise LoopRejected(f"has {steps.n} trips only")
-            return self._loop(body, ([],), ("",), test=None, steps=steps)[0]
+            return self._loop(body, ([],), ("",), test=None, steps=steps, target=_target_of(element))[0]
 
         return self.attempt((element.__code__, line), run)
 
@@ -308,11 +347,11 @@ class Loops(Calls):
             return (total + new,)
 
         def run() -> Any:
-            if known(steps.n) and int(steps.n) < FEW:
+            if known(steps.n) and int(steps.n) < 2:
                 raise LoopRejected(f"has {steps.n} trips only")
             if not known(steps.n) and not self.runs(steps.n, or_open=True):
                 return start
-            return self._loop(body, (start,), ("total",), test=None, steps=steps)[0]
+            return self._loop(body, (start,), ("total",), test=None, steps=steps, target=_target_of(element))[0]
 
         kept = self.attempt((element.__code__, line), run)
         if kept is NotImplemented:
@@ -345,11 +384,43 @@ class Loops(Calls):
     def reversed_(self, iterable: Any) -> Any:
         """`reversed(...)`, likewise."""
         steps = self.steps_of(iterable)
-        return NotImplemented if steps is None else Backward(steps)
+        return NotImplemented if steps is None else steps.backward()
 
 
 def _itself(i: Any) -> Any:
     return i
+
+
+def _target_of(element: types.FunctionType) -> Any:
+    """Return what a comprehension calls its item: a name, or several where it takes it apart."""
+    code = element.__code__
+    inner = next((c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == "<listcomp>"), code)
+    names = inner.co_varnames[1:]
+    return names or code.co_varnames[0]
+
+
+def _taken_apart(body: Any, target: Any) -> Any:
+    """Return what a loop calls its item; where its code begins with `W, b = item`, these names."""
+    if not isinstance(target, str) or not hasattr(body, "__code__"):
+        return target
+    found = list(dis.get_instructions(body.__code__))
+    for k, (one, other) in enumerate(itertools.pairwise(found)):
+        if one.argval == target and other.opname == "UNPACK_SEQUENCE":
+            stores = itertools.takewhile(lambda later: later.opname.startswith("STORE_FAST"), found[k + 2 :])
+            names = [name for later in stores for name in _names(later.argval)]
+            return tuple(names) if len(names) == other.arg else target
+    return target
+
+
+def _names(argument: Any) -> tuple[str, ...]:
+    return argument if isinstance(argument, tuple) else (argument,)
+
+
+def _length(calls: Sequence[Call]) -> int:
+    """Return the number of calls, with those of loops and branches among them."""
+    regions = [arg for call in calls for arg in call.args if isinstance(arg, (Loop, Branch))]
+    inner = [graph for region in regions for graph in region if isinstance(graph, Graph)]
+    return len(calls) + sum(_length(graph.calls) for graph in inner)
 
 
 def _behind(frame: Frame, place: Value, length: int, index: Any) -> int | None:

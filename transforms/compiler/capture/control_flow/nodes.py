@@ -9,18 +9,27 @@ from typing import Any
 import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Value
-from .....runtime.ir.opcodes import COND, ITEMS, ROWS, SCAN, STACK, Branch, Loop
+from .....runtime.ir.known_ops import ADD
+from .....runtime.ir.opcodes import COND, ITEMS, PARTS, ROWS, SCAN, STACK, Branch, Loop
 from .....runtime.ops import Plan
 from .....tracer.core.graph import Node, Pick, meta_of, next_sequence
 from .....tracer.core.tensor_base import Operand, wrap
-from .....tracer.modes.thread_state import LOCAL
+from .....tracer.core.thread_state import LOCAL
 from ...frontend.attempts import LoopRejected
-from .draws import refuse_draws_by
 from .examples import copied, covered, hidden_by, joined, over, whole
 from .forward import branch_forward, loop_forward
 from .partial import Ends, Partial, Presence
 from .residuals import keep, recall
-from .reverse import active_values, differentiable, needed_calls, outside_of, tensor_for, transposed, zeros_for
+from .reverse import (
+    active_values,
+    differentiable,
+    needed_calls,
+    outside_of,
+    refuse_draws_by,
+    tensor_for,
+    transposed,
+    zeros_for,
+)
 from .stacks import META, stacked
 from .starts import (
     apart,
@@ -29,6 +38,7 @@ from .starts import (
     called,
     differs,
     empty_sum,
+    in_columns,
     is_spread,
     laid_out,
     of_numpy,
@@ -44,11 +54,13 @@ def attach(regions: Any, call: Call, inputs: Sequence[Any], results: Sequence[An
     """Put a node behind the results of a loop or a branch, where gradients are recorded."""
     inputs = list(map(whole, inputs))
     edges = [getattr(x, "_node", None) for x in inputs]
-    if not LOCAL.grad or all(edge is None for edge in edges):
+    lists = {k: regions.items_of[x._ir] for k, x in enumerate(inputs) if getattr(x, "_ir", None) in regions.items_of}
+    leaves = [leaf._node for items in lists.values() for leaf in items]
+    if not LOCAL.grad or all(edge is None for edge in (*edges, *leaves)):
         return
     parts = call.args[1:4] if call.op is SCAN else (call.args[2],) if call.op is COND else ()
     refuse_draws_by(call, [v for v, edge in zip(itertools.chain(*parts), edges, strict=False) if edge is not None])
-    node = RegionNode(regions, call, inputs, edges, results)
+    node = RegionNode(regions, call, inputs, edges, lists, results)
     for k, (result, out) in enumerate(zip(results, call.outs, strict=True)):
         if differentiable(out):
             result._node = Pick(node, k) if node.plural else node
@@ -59,16 +71,23 @@ class RegionNode(Node):
     """One loop or branch in the graph."""
 
     def __init__(
-        self, regions: Any, call: Call, inputs: Sequence[Any], edges: list[Any], results: Sequence[Any]
-    ) -> None:
+        self, regions: Any, call: Call, inputs: Sequence[Any], edges: list[Any], lists: dict[int, list[Any]],
+        results: Sequence[Any],
+    ) -> None:  # fmt: skip
         self.op = call.op
         self.regions = regions
         self.call = call
         self.inputs = tuple(inputs)
-        self.slots = tuple([k for k, edge in enumerate(edges) if edge is not None])
-        self.edges = tuple([edge for edge in edges if edge is not None])
+        self.lists = lists  # the items of those of the user's that it walks
+        ends: list[tuple[Any, Any]] = []  # what has a cotangent: an input, or an item of a list, and its edge
+        for k, edge in enumerate(edges):
+            items: list[tuple[Any, Any]] = [((k, j), leaf._node) for j, leaf in enumerate(lists.get(k, ()))]
+            ends += [(place, end) for place, end in (items or [(k, edge)]) if end is not None]
+        self.places = [place for place, _ in ends]
+        self.slots = tuple(dict.fromkeys(place if type(place) is int else place[0] for place in self.places))
+        self.edges = tuple([end for _, end in ends])
         metas = tuple([_meta(out, r._value) for out, r in zip(call.outs, results, strict=True)])
-        several = call.op in (SCAN, COND)
+        several = call.op in (SCAN, COND, PARTS)
         self.plural = len(results) if several else 0
         self.meta = metas if several else metas[0]
         self.seq = next_sequence()
@@ -85,12 +104,15 @@ class RegionNode(Node):
         args = self.call.args
         first = len(args[1]) + len(args[2]) if self.op is SCAN else 0 if self.op is COND else len(self.inputs)
         # running sums, of what is read in every trip or in both arms; of what is read twice, neither
-        takes = tuple([k >= first and self.edges.count(e) == 1 for k, e in zip(self.slots, self.edges, strict=True)])
-        return Plan(tuple([(k, -1) for k in self.slots]), (), tuple, self._backward, takes, any(takes), False)
+        pairs = zip(self.places, self.edges, strict=True)
+        takes = tuple([(type(k) is tuple or k >= first) and self.edges.count(e) == 1 for k, e in pairs])
+        return Plan(
+            tuple([(k, -1) for k in range(len(self.places))]), (), tuple, self._backward, takes, any(takes), False
+        )
 
     @property
     def saved(self) -> Any:
-        """Nothing that the engine looks at."""
+        """Return nothing that is saved for the engine: the bodies remember what they need."""
         return ()
 
     @saved.setter
@@ -99,28 +121,37 @@ class RegionNode(Node):
 
     def arguments(self) -> list[tuple[int, int]]:
         """The slots of all inputs."""
-        return [(k, -1) for k in range(len(self.inputs))]
+        return [(k, -1) for k in range(max(len(self.inputs), len(self.places)))]
 
     def _backward(self, g: Any, saved: Any, sums: Any) -> tuple[Any, ...]:
         if g is None or (self.plural and all(t is None for t in g)):
-            return tuple(sums or [None] * len(self.slots))
+            return tuple(sums or [None] * len(self.places))
         if self.op is ROWS:
             return (self.regions.items(g, self.call.args[1]),)
         if self.op is ITEMS:
             return (self.regions.rows(g, self.inputs[0]._value.shape[0]),)
+        if self.op is PARTS:
+            return (self.regions.listed([self.filled(t, k) for k, t in enumerate(g)]),)
         given = list(g) + [None] * (len(self.call.outs) - len(g))
-        totals = dict(zip(self.slots, sums or [None] * len(self.slots), strict=True))
+        totals = dict(zip(self.places, sums or [None] * len(self.places), strict=True))
         found = (_loop_backward if self.op is SCAN else _branch_backward)(self, given, totals)
-        return tuple([found.get(k) for k in self.slots])
+        return tuple([found.get(place) for place in self.places])
 
     def push(self, tangents: Sequence[Any], create_graph: bool) -> Any:
         """Return the tangents of its results from those of its inputs, by edge."""
-        moving = {k: t for k, t in zip(self.slots, tangents, strict=True) if t is not None}
+        moving = {k: t for k, t in zip(self.places, tangents, strict=True) if t is not None}
         if self.op is ROWS:
             axis = self.call.args[1]
             return self.regions.rows(moving[0], self.meta[0][axis], axis)
         if self.op is ITEMS:
             return self.regions.items(moving[0])
+        if self.op is PARTS:
+            return self.regions.parts(moving[0], len(self.call.outs))
+        for k, leaves in self.lists.items():
+            given = [moving.pop((k, j), None) for j in range(len(leaves))]
+            if any(t is not None for t in given):
+                pairs = zip(given, leaves, strict=True)
+                moving[k] = self.regions.listed([zeros(plain_sample(x), x) if t is None else t for t, x in pairs])
         found = (loop_forward if self.op is SCAN else branch_forward)(self, moving)
         return [found.get(k) for k in range(len(self.call.outs))]
 
@@ -147,6 +178,10 @@ class RegionNode(Node):
         made._ir = out
         return made
 
+    def filled(self, g: Any, k: int) -> Any:
+        """The cotangent of a result, zeros where there is none."""
+        return zeros(self.regions.samples[self.call.outs[k]], self.out(k)) if g is None else g
+
     def follow(self) -> None:
         """Know all results that the call has by now."""
         samples = self.regions.samples
@@ -158,7 +193,7 @@ def _meta(out: Value, value: Any) -> Any:
     return META if out.type.kind == STACK else meta_of(value)
 
 
-def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict[int, Any]:
+def _loop_backward(node: RegionNode, g: list[Any], sums: dict[Any, Any]) -> dict[Any, Any]:
     """The cotangents of a loop's inputs: those of the carries are carried backward, of invariants summed, of lists listed."""
     regions, call = node.regions, node.call
     loop, carry, xs, inv, _ = call.args
@@ -171,19 +206,22 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     summed = [k for k in node.slots if k >= nc + nx]
     ys = {k: g[k] for k in range(nc, len(call.outs) - 1) if g[k] is not None}
     inputs = [regions.samples[body.inputs[0]], *[regions.sample_in(node, body, k) for k in flat]]
+    begun = _begun_lists(node, lists, sums)
     samples: dict[int, Any] = {k: g[k]._value for k in carried} | {k: of_numpy(inputs[1 + k]) for k in summed}
     hides: dict[int, Any] = {k: hidden_by(g[k]) for k in carried} | dict.fromkeys(summed, ())
     if summed and loop.test is None and regions.capture.numbers.has_int(call.args[4]):
         regions.runs(regions.tensor_of(call.args[4]))  # in eager mode nothing has a cotangent of no trip
+    laid: dict[int, Any] = {}  # sums that start in columns as what is added to them does, and how they lay before
     for _ in range(8):
         with regions.frame() as frame:
             params = {k: regions.cotangent(samples[k], body.inputs[1 + k], frame, hides[k]) for k in hides}
             items = {
                 k: regions.cotangent(t._value[0], call.outs[k].element, frame, hidden_by(t)) for k, t in ys.items()
             }
+            totals = {k: regions.cotangent(t._value[0], body.inputs[1 + k], frame) for k, t in begun.items()}
             found = transposed(
                 regions, body, inputs, {1 + k for k in active}, {k: params[k] for k in carried} | items,
-                {1 + k: params[k] for k in summed},
+                {1 + k: t for k, t in ({k: params[k] for k in summed} | totals).items()},
             )  # fmt: skip
             listed = [k for k in lists if 1 + k in found]
             results = {k: regions.filled(found.get(1 + k)) for k in (*carried, *summed, *listed)}
@@ -194,11 +232,17 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
         more = [k for k in active if k < nc and k not in carried and 1 + k in found]
         other = [k for k in hides if differs(values[k], samples[k]) or wider[k] != hides[k]]
         other += [k for k in hides if k not in other and is_spread(samples[k]) and not is_spread(values[k])]
-        if not more and not other:
+        relaid = {k: laid[k] for k in laid if in_columns(samples[k]) and not in_columns(values[k])}
+        for k in summed:
+            starts_here = k not in laid and sums[k] is None and not hides[k] and not in_columns(samples[k])
+            if starts_here and in_columns(regions.samples.get(_first_added(frame.calls, params[k]._ir))):
+                laid[k], relaid[k] = samples[k], np.array(samples[k], order="F")
+        if not more and not other and not relaid:
             break
+        samples |= relaid
         carried = sorted([*carried, *more])
         samples |= {k: found[1 + k]._value for k in more} | {
-            k: begun_anew(values[k], hides[k], wider[k]) for k in other
+            k: begun_anew(values[k], hides[k], wider[k]) for k in other if k not in relaid
         }
         hides = {k: hidden_by(found[1 + k]) if k in more else wider[k] for k in (*carried, *summed)}
     else:
@@ -208,7 +252,7 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     outs = [regions.capture.operand(results[k]) for k in (*carried, *summed, *listed)]
     calls = needed_calls(frame.calls, outs)
     own = [params[k]._ir for k in (*carried, *summed)]
-    own_items = [items[k]._ir for k in ys]
+    own_items = [t._ir for t in (*items.values(), *totals.values())]
     elements, invariant = body.inputs[1 + nc : 1 + nc + nx], body.inputs[1 + nc + nx :]
     needed = outside_of(calls, outs, [*own, *own_items])
     once = active_values(body, [body.inputs[1 + k] for k in active]) if LOCAL.grad else set()
@@ -248,7 +292,7 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     given = [body.inputs[0], *own, *after, *own_items, *rows, *saved.kept, *fixed, *saved.around]
     reverse = Loop(Graph(given, [*saved.calls, *calls], outs), None, not loop.reverse)
     made = regions.scan(
-        reverse, starts, [*ys.values(), *[node.input(nc + elements.index(v)) for v in rows], *kept],
+        reverse, starts, [*ys.values(), *begun.values(), *[node.input(nc + elements.index(v)) for v in rows], *kept],
         [*[node.input(nc + nx + invariant.index(v)) for v in fixed], *map(regions.around, saved.around)],
         regions.trips_of(node),
         [*[values[k] for k in (*carried, *summed)], *[regions.samples[body.inputs[1 + k]] for k in back]],
@@ -256,8 +300,28 @@ def _loop_backward(node: RegionNode, g: list[Any], sums: dict[int, Any]) -> dict
     )  # fmt: skip
     del made[n : len(starts)]
     places = (*carried, *summed, *listed)
-    found = {k: covered(t, hidden_by(results[k])) for k, t in zip(places, made, strict=False)}
-    return found | {k: sums[k] for k in untouched}
+    given_back: dict[Any, Any] = {k: covered(t, hidden_by(results[k])) for k, t in zip(places, made, strict=False)}
+    for k in node.lists:
+        stack, count = given_back.pop(k, None), len(node.lists[k])
+        parts = [sums.get((k, j)) for j in range(count)] if stack is None else regions.parts(stack, count)
+        given_back |= {(k, j): part for j, part in enumerate(parts)}
+    return given_back | {k: sums[k] for k in untouched}
+
+
+def _begun_lists(node: RegionNode, lists: Sequence[int], sums: dict[Any, Any]) -> dict[int, Any]:
+    """The cotangents that items of the user's lists have already, as lists, to which the reverse of the loop adds."""
+    made: dict[int, Any] = {}
+    for k in lists:
+        leaves = node.lists.get(k, [])
+        given = [sums.get((k, j)) for j in range(len(leaves))]
+        if any(t is not None for t in given):
+            if any(hidden_by(t) for t in given if t is not None):
+                raise LoopRejected("has items whose cotangents are of several examples", node.call.site)
+            starts = [
+                empty_sum(plain_sample(x), x, False) if t is None else t for t, x in zip(given, leaves, strict=True)
+            ]
+            made[k] = node.regions.listed(starts)
+    return made
 
 
 def _adds_in_another_order(node: RegionNode, body: Graph, nc: int, ys: Collection[int]) -> bool:
@@ -267,7 +331,7 @@ def _adds_in_another_order(node: RegionNode, body: Graph, nc: int, ys: Collectio
     of the first trip's is added at once, and if it stands in a list that the loop fills. And so it is where a carry
     starts as what every trip reads, too, and in derivatives of derivatives.
     """
-    edges = dict(zip(node.slots, node.edges, strict=True))
+    edges = dict(zip(node.places, node.edges, strict=True))
     starts = {id(edge) for k, edge in edges.items() if k < nc}
     rest = {id(edge) for k, edge in edges.items() if k >= nc}
     reads = [v for call in body.calls for v in call.reads]
@@ -301,6 +365,16 @@ def _active(body: Graph, nc: int, slots: Sequence[int]) -> set[int]:
         if not more:
             return active
         active |= more
+
+
+def _first_added(calls: Sequence[Call], total: Value) -> Value | None:
+    """What a sum grows by first in a trip, where it is added to as a whole."""
+    for call in calls:
+        if call.op.base is ADD and total in call.args:
+            x, y = call.args[:2]
+            other = y if x is total else x
+            return other if isinstance(other, Value) else None
+    return None
 
 
 def _adds_at(calls: Sequence[Call], total: Value) -> bool:

@@ -130,7 +130,7 @@ class Ends:
     def _note_memory(self, graphs: Sequence[Graph], results: Sequence[Any], truth: Any) -> None:
         """Note of each result on which ways it may lie in memory that is not its own."""
         regions = self.regions
-        ins = regions.capture.graph.calls[-1].args[2]
+        ins = regions.capture.findings.graph.calls[-1].args[2]
         for at, result in enumerate(results[: len(self.both)]):
             lent: list[bool] = []
             origins: set[Value] = set()

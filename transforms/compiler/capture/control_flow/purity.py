@@ -95,7 +95,7 @@ def _computes(module: str, name: str) -> bool:
 
 
 def _of_function(f: types.FunctionType, capture: Any) -> str | None:
-    if f.__code__ in capture.codes or is_user_function(f):
+    if f.__code__ in capture.findings.codes or is_user_function(f):
         if capture.regions.frames and stores_around(f.__code__):
             return f"calls `{f.__name__}`, which changes a variable of the function around it"
         return None

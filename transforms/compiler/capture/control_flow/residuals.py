@@ -72,7 +72,7 @@ def recall(
 
 
 def keep(regions: Any, node: Any, graph: Graph, others: Sequence[Graph], v: Value, carries: int | None) -> int:
-    """Which result of a node's call gives `v`, a value inside: one more where none does yet.
+    """Return the place of the result of a node's call that gives `v`, a value inside: one more where none does yet.
 
     `carries` is the count of a loop's; None of a branch, whose other arms (`others`) give nothing there.
     """

@@ -7,18 +7,28 @@ from typing import Any
 
 from .....runtime.arrays import is_plain_array
 from .....runtime.ir.graph import Call, Graph, Value, map_values, values_in
-from .....runtime.ir.opcodes import COND, ITEMS, ROWS, SCAN, STACK, is_region
+from .....runtime.ir.opcodes import COND, LISTED, SCAN, STACK, STACK_OPS, is_effect, is_region
+from .....runtime.rules.drawing import DRAW
 from .....tracer.core import dispatch
 from .....tracer.core.engine import run_backward
 from .....tracer.core.forward import run_forward
 from .....tracer.core.graph import AccumulateGrad
 from .....tracer.core.tensor_base import wrap
-from .....tracer.modes.thread_state import grad_mode
+from .....tracer.core.thread_state import grad_mode
 from ...frontend.attempts import LoopRejected
 from .stacks import META, stacked
 from .starts import zeros
 
-__all__ = ["active_values", "differentiable", "moved", "needed_calls", "outside_of", "transposed", "zeros_for"]
+__all__ = [
+    "active_values",
+    "differentiable",
+    "moved",
+    "needed_calls",
+    "outside_of",
+    "refuse_draws_by",
+    "transposed",
+    "zeros_for",
+]
 
 
 def differentiable(v: Value) -> bool:
@@ -115,8 +125,9 @@ def _stack_leaf(tensor: Any) -> Any:
 def _replay(regions: Any, call: Call, space: dict[Value, Any]) -> None:
     """One call of a region anew, on Tensors in a graph; its results are the values that they were."""
     samples = regions.samples
-    if is_region(call) or call.op in (ROWS, ITEMS):
-        parts = call.args[1:4] if call.op is SCAN else (call.args[2] if call.op is COND else call.args,)
+    if is_region(call) or call.op in STACK_OPS:
+        parts = call.args[1:4] if call.op is SCAN else (call.args[2],) if call.op is COND else (call.args,)
+        parts = call.args if call.op is LISTED else parts
         inputs = [map_values(v, space.__getitem__) for part in parts for v in part]
         results = [tensor_for(out, samples[out]) for out in call.outs]
         regions.attach(call, inputs, results)
@@ -153,3 +164,48 @@ def outside_of(calls: Sequence[Call], outputs: Iterable[Any], params: Iterable[V
         known.update(call.outs)
     free |= dict.fromkeys(v for v in values_in(list(outputs)) if v not in known)
     return list(free)
+
+
+# Draws in loops and branches: none may rest on what is differentiated, as in eager mode.
+def refuse_draws_by(call: Call, given: Sequence[Any]) -> None:
+    """Raise LoopRejected where a loop or a branch draws by what follows from one of `given`, which is differentiated."""
+    found = _drawn([call], set(values_in(list(given)))) if is_effect(call) else None
+    if found is not None:
+        raise LoopRejected(f"draws with `{found.args[1]}` by a value that is differentiated", found.site)
+
+
+def _drawn(calls: Iterable[Call], active: set[Value]) -> Call | None:
+    """The first draw by one of the values `active`, which learns of those that follow."""
+    for call in calls:
+        if active.isdisjoint(call.reads):
+            continue
+        if call.op is DRAW:
+            return call
+        found = _drawn_in_loop(call, active) if call.op is SCAN else None
+        for arm in call.args[0] if call.op is COND else ():
+            found = found or _drawn(arm.calls, _inside(arm.inputs, call.args[2], active))
+        if found is not None:
+            return found
+        active.update(out for out in call.outs if differentiable(out))
+    return None
+
+
+def _drawn_in_loop(call: Call, active: set[Value]) -> Call | None:
+    loop, carry, xs, inv, _ = call.args
+    body: Graph = loop.body
+    params, k = body.inputs[1:], len(carry)
+    inside = _inside(params, [*carry, *xs, *inv], active)
+    while True:
+        found = _drawn(body.calls, inside)
+        after = {p for p, v in zip(params[:k], body.outputs, strict=False) if v in inside and differentiable(p)}
+        if found is not None or after <= inside:
+            break
+        inside |= after
+    if found is None and loop.test is not None:
+        both = [*params[:k], *params[k + len(xs) :]]
+        found = _drawn(loop.test.calls, _inside(loop.test.inputs, both, inside))
+    return found
+
+
+def _inside(params: Sequence[Value], given: Sequence[Any], active: set[Value]) -> set[Value]:
+    return {p for p, v in zip(params, given, strict=True) if isinstance(v, Value) and v in active}

@@ -12,6 +12,7 @@ from .....tracer.core.views import live_views
 from ...frontend.attempts import LoopRejected
 from .frames import Frame, Frames
 from .state import Leaves, Params
+from .steps import Layers
 
 __all__ = ["Sharing"]
 
@@ -52,6 +53,23 @@ class Sharing(Frames):
             views = any(getattr(view, "_ir", None) in (*inv, *starts) for view in live_views(outer))
             if others or views or own._ir in self.entangled:
                 raise LoopRejected(f"writes into `{start.names[start.places[j]]}`, which has another name, too")
+
+    def alone_in_loop(
+        self, start: Leaves, found: Leaves, others: Sequence[Any], walked: Sequence[tuple[Layers, Sequence[Any]]]
+    ) -> None:
+        """Raise LoopRejected where an item of a list that a loop walks is known by another name, or written into.
+
+        Its cotangent would be added up in another order than in eager mode.
+        """
+        leaves = [leaf._ir for one, _ in walked for column in one.leaves for leaf in column]
+        if len({*leaves}) < len(leaves) or not {*leaves}.isdisjoint(v for v in others if isinstance(v, Value)):
+            raise LoopRejected("walks a list and reads an item of it in another way")
+        shown = [_base_of(v) for v in (*[found.values[k] for k in start.places], *found.items())]
+        for one, tensors in walked:
+            if any(base is t for base in shown for t in tensors):
+                raise LoopRejected("keeps an item of a list behind its trip")
+            if one.changed():
+                raise LoopRejected("writes into an item of the list that it walks")
 
     def shared_by_loop(
         self, start: Leaves, found: Leaves, params: Params, frame: Frame, results: Sequence[Any], written: Sequence[int],

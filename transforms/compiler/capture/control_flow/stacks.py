@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .....runtime.ir.graph import Value
+from .....tracer.core.listening import control_flow
 from .....tracer.core.tensor_base import wrap
-from .....tracer.modes.listening import control_flow
 from .....tracer.tensors.tensor import Tensor
 
 __all__ = ["META", "Stack", "stacked"]

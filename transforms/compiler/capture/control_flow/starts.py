@@ -19,8 +19,8 @@ from ...frontend.attempts import LoopRejected
 from .examples import covered, hidden_by, joined, over
 
 __all__ = [
-    "Either", "apart", "as_kind", "begun_anew", "called", "differs", "empty_sum", "is_spread", "laid_out", "of_numpy", "owned",
-    "zeros",
+    "Either", "apart", "as_kind", "begun_anew", "called", "differs", "empty_sum", "in_columns", "is_spread", "laid_out",
+    "of_numpy", "owned", "zeros",
 ]  # fmt: skip
 
 
@@ -103,6 +103,11 @@ def is_spread(value: Any) -> bool:
     return is_plain_array(value) and value.size > 1 and not any(value.strides)
 
 
+def in_columns(value: Any) -> bool:
+    """Whether an array lies in columns, and not in rows as well."""
+    return is_plain_array(value) and value.flags.f_contiguous and not value.flags.c_contiguous
+
+
 def laid_out(start: Any, sample: Any, calls: Sequence[Call], like: Any = None) -> Any:
     """A cotangent that is one number at every place, as an array that lies as `sample`: other trips or arms leave one.
 
@@ -154,7 +159,7 @@ def apart(given: Sequence[Any], node: Any, slots: Sequence[int]) -> list[Any]:
 def _is_shared(t: Any, others: Sequence[Any], node: Any, k: int) -> bool:
     """Whether an argument's gradient, of input `k`, lies in memory of others, or in such as may not be written."""
     held = getattr(t, "_value", None)
-    if not is_plain_array(held) or type(node.edges[node.slots.index(k)]) is not AccumulateGrad:
+    if not is_plain_array(held) or type(node.edges[node.places.index(k)]) is not AccumulateGrad:
         return False
     return not is_writeable(held) or any(getattr(other, "_value", None) is held for other in others)
 

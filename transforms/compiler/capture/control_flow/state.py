@@ -310,7 +310,7 @@ class Params:
         return [k for k, tensor, before in pairs if getattr(tensor, "_ir", None) is not before]
 
     def written(self, start: Leaves, found: Leaves) -> list[int]:
-        """Which of the carried the region wrote into; raises LoopRejected where such an array is given up for another."""
+        """Return those carried that the region wrote into; raise LoopRejected where such an array is given up for another."""
         indices: list[int] = []
         for j, (k, tensor, before) in enumerate(zip(start.places, self.tensors, self.before, strict=True)):
             if getattr(tensor, "_ir", None) is before:

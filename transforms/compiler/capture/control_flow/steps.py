@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .....tracer.core.tensor_base import Operand, plain_shape
+from .....runtime.ir.graph import type_of
+from .....tracer.core.tensor_base import Operand, levels_of, plain_shape
+from ....trees import LEAF, flatten, unflatten
+from ...frontend.attempts import LoopRejected
+from .frames import FEW
 from .lists import Listed
 
-__all__ = ["Backward", "Counted", "RangeSteps", "Steps", "Together", "known", "named", "place_name", "steps_of"]
+__all__ = ["Counted", "Layers", "RangeSteps", "Steps", "Together", "known", "named", "place_name", "steps_of"]
 
 
 class Steps:
@@ -26,6 +30,14 @@ class Steps:
     def rest(self) -> Steps:
         """All but the first item."""
         return Later(self, 1)
+
+    def backward(self) -> Steps:
+        """The items in reverse."""
+        return Backward(self)
+
+    def layers(self, target: Any = None) -> list[tuple[Layers, Any]]:
+        """The lists among what it walks, each with what the loop calls its items: a name, or a tuple of such."""
+        return []
 
 
 class RangeSteps(Steps):
@@ -80,6 +92,83 @@ class Rows(Steps):
         return self.array[i]
 
 
+class Layers(Steps):
+    """A list of arrays, or of trees of arrays, that are all of the same types: the layers of a network."""
+
+    def __init__(self, items: Sequence[Any], leaves: list[list[Any]], structure: Any) -> None:
+        self.items = items
+        self.leaves = leaves  # of each item
+        self.structure = structure
+        self.n = len(items)
+        self.index: Any = None
+        self.trip: Any = None
+        self.name: str | None = None
+        self.before: list[Any] = []
+
+    def begin(self, index: Any, target: Any, make: Callable[[Any, str | None], Any]) -> list[Any]:
+        """Return Tensors for the leaves of the item of a trip, whose number is `index`; `target` is what the loop calls it."""
+        first = self.leaves[0]
+        names = [target] if self.structure is LEAF else target if isinstance(target, tuple) else _keys_of(self.items[0])
+        known = names if len(names) == len(first) else [None] * len(first)
+        self.name = target if isinstance(target, str) and self.structure is not LEAF else None
+        made = [make(leaf, name if isinstance(name, str) else None) for leaf, name in zip(first, known, strict=True)]
+        self.index, self.trip = index, unflatten(self.structure, made)
+        self.before = [t._ir for t in made]
+        return made
+
+    def changed(self) -> bool:
+        """Whether a trip has written into its item."""
+        leaves, structure = flatten(self.trip)
+        return structure != self.structure or [t._ir for t in leaves if isinstance(t, Operand)] != self.before
+
+    def item(self, i: Any) -> Any:
+        if not isinstance(i, Operand):
+            return self.items[i]
+        if i is not self.index:
+            raise LoopRejected("walks a list from another place")
+        return self.trip
+
+    def rest(self) -> Steps:
+        return Layers(self.items[1:], self.leaves[1:], self.structure)
+
+    def backward(self) -> Steps:
+        return Layers(self.items[::-1], self.leaves[::-1], self.structure)
+
+    def layers(self, target: Any = None) -> list[tuple[Layers, Any]]:
+        return [(self, target)]
+
+
+def _keys_of(item: Any) -> list[Any]:
+    """Return the keys, or the names of the fields, of an item, in the order of its leaves."""
+    if type(item) is dict:
+        return flatten({key: key for key in item})[0]
+    return list(getattr(item, "_fields", getattr(item, "__dataclass_fields__", ())))
+
+
+def layers_of(items: Any) -> Layers | None:
+    """Return the steps of a list whose items are alike in all but the values of their arrays; None for another."""
+    if len(items) < FEW:
+        return None
+    leaves: list[list[Any]] = []
+    first: Any = None
+    for item in items:
+        found, structure = flatten(item)
+        if not found or not all(map(_is_whole, found)):
+            return None
+        kind = structure, [type_of(leaf._value) for leaf in found]
+        if first is None:
+            first = kind
+        elif kind != first:
+            return None
+        leaves.append(found)
+    return Layers(items, leaves, structure)
+
+
+def _is_whole(leaf: Any) -> bool:
+    """Whether a leaf is a traced array with axes, and not one of each example of a vmap."""
+    return isinstance(leaf, Operand) and bool(plain_shape(leaf)) and not levels_of(leaf)
+
+
 class Later(Steps):
     """All but the first few of others."""
 
@@ -90,6 +179,9 @@ class Later(Steps):
 
     def item(self, i: Any) -> Any:
         return self.others.item(i + self.skip)
+
+    def layers(self, target: Any = None) -> list[tuple[Layers, Any]]:
+        return self.others.layers(target)
 
 
 class Counted(Steps):
@@ -103,6 +195,12 @@ class Counted(Steps):
     def item(self, i: Any) -> Any:
         return (i + self.start if self.start else i, self.others.item(i))
 
+    def rest(self) -> Steps:
+        return Counted(self.others.rest(), self.start + 1) if self.layers() else super().rest()
+
+    def layers(self, target: Any = None) -> list[tuple[Layers, Any]]:
+        return self.others.layers(target[1] if isinstance(target, tuple) and len(target) == 2 else None)
+
 
 class Together(Steps):
     """`zip(*others)`."""
@@ -114,6 +212,13 @@ class Together(Steps):
     def item(self, i: Any) -> Any:
         return tuple([one.item(i) for one in self.others])
 
+    def rest(self) -> Steps:
+        return Together([one.rest() for one in self.others]) if self.layers() else super().rest()
+
+    def layers(self, target: Any = None) -> list[tuple[Layers, Any]]:
+        parts = target if isinstance(target, tuple) and len(target) == len(self.others) else [None] * len(self.others)
+        return [found for one, part in zip(self.others, parts, strict=True) for found in one.layers(part)]
+
 
 class Backward(Steps):
     """`reversed(others)`."""
@@ -124,6 +229,9 @@ class Backward(Steps):
 
     def item(self, i: Any) -> Any:
         return self.others.item(self.n - 1 - i)
+
+    def layers(self, target: Any = None) -> list[tuple[Layers, Any]]:
+        return self.others.layers(target)
 
 
 def place_name(steps: Steps | None, target: Any) -> str | None:
@@ -160,4 +268,4 @@ def steps_of(iterable: Any) -> Steps | None:
         return Rows(iterable.array())
     if isinstance(iterable, Operand) and plain_shape(iterable):
         return Rows(iterable)
-    return None
+    return layers_of(iterable) if type(iterable) in (list, tuple) else None

@@ -96,7 +96,7 @@ class Assumption(NamedTuple):
     expected: str
     read: str  # what stands there now, as an expression
     test: str  # a condition on it
-    path: Path | None = None
+    place: Path | None = None  # where it is read from outside
     now: str = ""  # what stands outside, as a quick expression, where many of them are compared in one sweep
     held: str = (
         ""  # the constant that it is compared with: by identity, or of an array its class, dtype, shape and strides
@@ -180,7 +180,7 @@ class GuardPlan:
 
     def site(self, assumption: Assumption) -> Site | None:
         """The user's line that an assumption stems from."""
-        return self._definition if assumption.path is None else read_at(assumption.path, self._codes)
+        return self._definition if assumption.place is None else read_at(assumption.place, self._codes)
 
     def failed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, Assumption, str] | None:
         """The first assumption that does not hold for a call: its place, itself, and what was found instead."""
@@ -259,7 +259,7 @@ class GuardPlan:
             self._assume("static", words, described(value), text, f"{typed} and {text} is {self._constant(value)}")
 
     def _told_apart(self) -> None:
-        """Which arrays are one object, and which are not."""
+        """Assume of each two arrays that they are one object, or are not."""
         for k, (text, words, array, path) in enumerate(self._arrays):
             for other, others_words, another, _ in self._arrays[:k]:
                 is_it = "is" if array is another else "is not"

@@ -82,6 +82,12 @@ class Inputs:
         marked = [Exactly(v) if k in exact else ANY_INT if k in self.free else v for k, v in enumerate(self.leaves)]
         return list(unflatten(self.structure, marked))
 
+    def containers(self, copies: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Return the arguments that hold others, lists and the like, and of the `copies` of all arguments theirs."""
+        leaves = set(map(id, self.leaves))
+        held = [k for k, value in enumerate(self.values) if id(value) not in leaves]
+        return [self.values[k] for k in held], [copies[k] for k in held]
+
     def unmapped(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         """The arguments with plain arrays on the memory of maps (joblib passes large arrays as such); None without maps."""
         if not any(type(leaf) is np.memmap for leaf in self.leaves):
@@ -135,7 +141,7 @@ class Inputs:
 
 
 def bits_of(array: Any) -> Any:
-    """What tells arrays of one layout apart: all bytes; of one on a device the sum, which is one number that is copied."""
+    """Return the numbers of an array, to compare: all bytes; of one on a device the sum, which is one number that is copied."""
     return repr(array.sum().item()) if is_cupys(array) else array.tobytes()
 
 

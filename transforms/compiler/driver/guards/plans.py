@@ -18,7 +18,7 @@ def joined_plan(plans: Sequence[GuardPlan]) -> GuardPlan | None:
     whole.assumptions = list(whole.assumptions)
     whole._space = {k: v for k, v in whole._space.items() if k != "__builtins__"}
     whole.reads = dict(whole.reads)
-    known = {(a.kind, a.path or a.what): a for a in whole.assumptions}
+    known = {(a.kind, a.place or a.what): a for a in whole.assumptions}
     names = {id(v): k for k, v in whole._space.items()}
     for plan in plans[1:]:
 
@@ -28,17 +28,17 @@ def joined_plan(plans: Sequence[GuardPlan]) -> GuardPlan | None:
             return names[id(value)]
 
         for assumption in plan.assumptions:
-            twin = known.get((assumption.kind, assumption.path or assumption.what))
+            twin = known.get((assumption.kind, assumption.place or assumption.what))
             if twin is not None:
                 if not _agree(twin, whole, assumption, plan):
                     return None
                 continue
-            if assumption.path is None:
+            if assumption.place is None:
                 return None
             texts = (assumption.test, assumption.read, assumption.now, assumption.held)
             test, read, quick, held = (text and _renamed(text, plan, now) for text in texts)
             added = assumption._replace(test=test, read=read, now=quick, held=held)
-            known[assumption.kind, assumption.path] = added
+            known[assumption.kind, assumption.place] = added
             whole.assumptions.append(added)
         whole.reads |= plan.reads
         whole._codes = tuple(dict.fromkeys((*whole._codes, *plan._codes)))

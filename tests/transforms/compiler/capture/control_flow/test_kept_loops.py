@@ -195,3 +195,47 @@ def test_loops_that_begin_with_an_array_without_axes_are_kept(f: Callable[..., A
             assert found == expected
         assert len(gs.source(made, np.array(1.0)).splitlines()) < 40
         assert gs.explain(compiled).specialisations[0].unrolled == ()
+
+
+def test_two_or_three_trips_of_a_long_body_are_a_loop_and_of_a_short_one_are_none() -> None:
+    def mixture(means: Array, x: Array) -> Any:
+        total = 0.0
+        for k in range(len(means)):
+            z = (x - means[k]) / (1.0 + means[k] ** 2)
+            total = total + np.sum(np.exp(-0.5 * z**2)) * np.cos(means[k])
+        return total
+
+    def squares(means: Array, x: Array) -> Any:
+        total = 0.0
+        for mean in means:
+            total = total + np.sum(x) * mean
+        return total
+
+    x = np.linspace(0.0, 1.0, 5)
+    for k in (2, 3, 4):
+        args = np.linspace(0.5, 1.0, k), x
+        assert "in reversed(range(len(means)))" in str(gs.source(gs.grad(mixture), *args))
+        assert ("np.array([" in str(gs.source(gs.grad(squares), *args))) is (k < 4)
+        compiled = gs.compile(gs.grad(mixture), verify="first calls")
+        assert compiled(*args).tobytes() == gs.grad(mixture)(*args).tobytes()
+
+
+@pytest.mark.parametrize("trips", [1, 2, 5])
+def test_a_gradient_that_a_loop_adds_up_lies_in_memory_as_in_eager_mode(trips: int) -> None:
+    def columns(w: Array, x: Array) -> Any:
+        total = 0.0
+        for rows in x:
+            total += np.sum(np.tanh(rows @ w.T))
+        return total
+
+    def both(w: Array, x: Array) -> Any:
+        total = 0.0
+        for rows in x:
+            total += np.sum(np.tanh(rows @ w.T)) + np.sum(w**2) * np.sum(rows)
+        return total
+
+    for f in (columns, both):
+        args = np.arange(15.0).reshape(3, 5) / 15.0, np.ones((trips, 4, 5))
+        compiled = gs.compile(gs.grad(f), verify="first calls")
+        wanted, found = gs.grad(f)(*args), compiled(*args)
+        assert (found.strides, found.tobytes("A")) == (wanted.strides, wanted.tobytes("A"))

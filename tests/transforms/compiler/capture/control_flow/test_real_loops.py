@@ -223,3 +223,20 @@ def test_the_kalman_filter_is_the_likelihood_of_one_gaussian() -> None:
             covariance[i, j] += (powers[i + 1] @ powers[j + 1].T * 10 + sum(shared))[0, 0]
     exact = -0.5 * (ys[:, 0] @ np.linalg.solve(covariance, ys[:, 0]) + np.linalg.slogdet(2 * np.pi * covariance)[1])
     assert estimation.kalman(q, r, ys) == pytest.approx(exact, rel=1e-10)
+
+
+def test_a_loop_whose_first_trip_leaves_a_singular_matrix_is_kept() -> None:
+    def truss(areas: Any, elements: Any, load: Any) -> Any:
+        stiffness = np.zeros((len(load), len(load)))
+        for e in range(len(elements)):
+            v = np.zeros(len(load))
+            v[elements[e]] = np.array([1.0, -1.0])
+            stiffness += areas[e] * np.outer(v, v)
+        return load[1:] @ np.linalg.solve(stiffness[1:, 1:], load[1:])
+
+    elements = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])
+    args = np.array([1.0, 2.0, 0.5, 0.7]), elements, np.array([0.0, 1.0, -2.0, 0.5])
+    compiled = gs.compile(gs.grad(truss), verify="first calls")
+    assert compiled(*args).tobytes() == gs.grad(truss)(*args).tobytes()
+    assert "for e in reversed(range(len(elements))):" in str(gs.source(gs.grad(truss), *args))
+    assert not gs.explain(compiled).specialisations[0].unrolled

@@ -12,15 +12,15 @@ from typing import Any
 from ...runtime.arrays import is_array, is_cupys
 from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
-from ..modes.thread_state import LOCAL, grad_mode, recording, refuse
+from ..core.graph import AccumulateGrad, meta_of, next_sequence
+from ..core.levels import under
+from ..core.saved import saved_tensors_hooks
+from ..core.site import blame
+from ..core.tensor_base import Operand, alias, follow, is_volatile, made_volatile, wrap
+from ..core.thread_state import LOCAL, grad_mode, recording, refuse
+from ..core.versions import find
 from ..random.randomness import GENERATORS, as_drawn, random_states
-from .closures import as_it_stands
-from .graph import AccumulateGrad, meta_of, next_sequence
-from .levels import under
-from .saved import saved_tensors_hooks
-from .site import blame
-from .tensor_base import Operand, alias, follow, is_volatile, made_volatile, wrap
-from .versions import find
+from .survivors import run_again
 
 __all__ = ["checkpoint", "set_checkpoint_early_stop"]
 
@@ -118,7 +118,7 @@ class _Frame:
     def __init__(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], context: Any, compares: bool, early_stop: bool
     ) -> None:  # fmt: skip
-        self.function = as_it_stands(function)
+        self.function = run_again(function)
         self.arguments = _replaced((args, kwargs), Operand, _once(_Argument))
         self.random: list[tuple[Any, Any]] = []
         self.context, self.compares, self.early_stop = context, compares, early_stop
@@ -303,7 +303,7 @@ def _found_in(tree: Any, kind: Any) -> list[Any]:
 
 @contextlib.contextmanager
 def _depth(depth: int, differentiating: int) -> Iterator[None]:
-    """As deep inside transforms as when the function was called; its writes into arguments stay inside."""
+    """Run a block as deep inside transforms as the call was; its writes into arguments stay inside."""
     before = LOCAL.depth, LOCAL.differentiating, LOCAL.arguments, LOCAL.written
     LOCAL.depth, LOCAL.differentiating, LOCAL.arguments, LOCAL.written = depth, differentiating, (), []
     try:

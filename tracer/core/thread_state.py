@@ -13,7 +13,7 @@ from ...runtime.errors import GradientLossError
 from .steps import within
 
 if TYPE_CHECKING:
-    from .listening import Recorder
+    from .recorder import Recorder
 
 __all__ = [
     "LOCAL",
@@ -46,12 +46,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Era:
     """The time in which an outermost transform runs: what it made is of no use afterwards."""
 
-    __slots__ = ("held", "loss", "over", "results", "stored", "told", "tried")
+    __slots__ = ("held", "loss", "over", "results", "settled", "stored", "told", "tried")
 
     def __init__(self) -> None:
         self.over = False
         self.held = False  # whether what it made serves later derivatives: a pullback, say
         self.stored: dict[int, list[Any]] = {}  # where user code stored what it computed, by the identity of the holder
+        self.settled: list[Any] = []  # these places when it is over, with what stood there; where it is held
         self.results: dict[Any, Any] = {}  # of functions behind a cache that were called with traced numbers
         self.loss: Exception | None = None  # the last GradientLossError, which something may have swallowed
         self.told: set[str | int | float] = set()  # texts and hashes of traced values, which may serve as keys
@@ -124,28 +125,38 @@ class _Local(_local):
         """A special method that the user wrote, as it runs inside a transform; None of all else (see method_in_scope)."""
         return None
 
-    def __init__(self) -> None:
+    def __init__(self) -> None:  # once in each thread
+        self.__dict__.update(_AT_FIRST)
         self.written = []
 
 
+# What holds in a thread at first: all attributes that are no functions.
+_AT_FIRST = {
+    name: value
+    for name, value in vars(_Local).items()
+    if not name.startswith("__") and not isinstance(value, staticmethod)
+}
+
 LOCAL = _Local()
+# `LOCAL.__dict__` is this thread's state as a dict. An attribute of a thread costs three times as much as an item of that, so
+# code that runs at each operation, or at each call of a transform, reads and writes the items.
 
 
 def refresh() -> None:
     """Set `LOCAL.slow` after a change of any mode: whether `apply1` and `apply2` must hand over to `apply`."""
     LOCAL.eagerly = LOCAL.anomaly is not None or LOCAL.singular != "" or LOCAL.watch is not None
     LOCAL.watched = LOCAL.eagerly or LOCAL.profiler is not None
-    _note_slow()
+    _note_slow(LOCAL.__dict__)
 
 
-def _note_slow() -> None:
-    LOCAL.slow = (
-        not LOCAL.grad
-        or LOCAL.recorder is not None
-        or LOCAL.inference
-        or LOCAL.watched
-        or bool(LOCAL.packing)
-        or bool(LOCAL.levels)
+def _note_slow(here: dict[str, Any]) -> None:
+    here["slow"] = (
+        not here["grad"]
+        or here["recorder"] is not None
+        or here["inference"]
+        or here["watched"]
+        or bool(here["packing"])
+        or bool(here["levels"])
     )
 
 
@@ -181,19 +192,21 @@ def is_inference_mode_enabled() -> bool:
 
 def switch(grad: bool, inference: bool) -> tuple[bool, bool, bool]:
     """Set both modes; gives what `restore` takes."""
-    before = LOCAL.grad, LOCAL.asked, LOCAL.inference
+    here = LOCAL.__dict__
+    before = here["grad"], here["asked"], here["inference"]
     modes = (grad and not inference, grad, inference)
     if modes != before:
-        LOCAL.grad, LOCAL.asked, LOCAL.inference = modes
-        _note_slow()
+        here["grad"], here["asked"], here["inference"] = modes
+        _note_slow(here)
     return before
 
 
 def restore(before: tuple[bool, bool, bool]) -> None:
     """Set the modes to what they were before a `switch`."""
-    if before != (LOCAL.grad, LOCAL.asked, LOCAL.inference):
-        LOCAL.grad, LOCAL.asked, LOCAL.inference = before
-        _note_slow()
+    here = LOCAL.__dict__
+    if before != (here["grad"], here["asked"], here["inference"]):
+        here["grad"], here["asked"], here["inference"] = before
+        _note_slow(here)
 
 
 class grad_mode:
@@ -321,19 +334,21 @@ class transforming:
         self.era = era
 
     def __enter__(self) -> None:
-        self.before = LOCAL.arguments, LOCAL.written
-        self.outermost = LOCAL.era is None
+        here = LOCAL.__dict__
+        self.before = here["arguments"], here["written"]
+        self.outermost = here["era"] is None
         if self.outermost:
-            LOCAL.era = self.era = self.era or Era()
+            here["era"] = self.era = self.era or Era()
             RUNNING.append(self.era)
-        LOCAL.arguments, LOCAL.written = (*self.before[0], *self.arguments), []
-        LOCAL.depth += 1
-        self.modes = LOCAL.grad, LOCAL.asked, LOCAL.inference
+        here["arguments"], here["written"] = (*self.before[0], *self.arguments), []
+        here["depth"] += 1
+        self.modes = here["grad"], here["asked"], here["inference"]
         if self.gradient:  # grad mode is on and inference mode off, whatever the caller's are
-            LOCAL.differentiating += 1
-            restore((True, True, False))
+            here["differentiating"] += 1
+            if self.modes != (True, True, False):
+                restore((True, True, False))
         elif self.gradient is not None:  # the caller's modes, as far as code can ask, but operations are recorded
-            restore((True, LOCAL.asked, LOCAL.inference))
+            restore((True, here["asked"], here["inference"]))
 
     def __exit__(self, kind: Any, failure: BaseException | None, traceback: Any) -> None:
         try:
@@ -342,10 +357,11 @@ class transforming:
             failure = error
             raise
         finally:
-            LOCAL.depth -= 1
-            if LOCAL.era is not None and LOCAL.era.results:
-                LOCAL.era.forget_results(LOCAL.depth)
-            written, (LOCAL.arguments, LOCAL.written) = LOCAL.written, self.before
+            here = LOCAL.__dict__
+            here["depth"] -= 1
+            if (era := here["era"]) is not None and era.results:
+                era.forget_results(here["depth"])
+            written, (here["arguments"], here["written"]) = here["written"], self.before
             if written and (LOCAL.recorder is None or not LOCAL.recorder.is_abandoned()):
                 for tensor in written:
                     if LOCAL.depth and all(tensor is not own for own in self.arguments):

@@ -1,1 +1,0 @@
-"""Modes of the running thread."""
