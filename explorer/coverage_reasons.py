@@ -27,7 +27,7 @@ ABOUT: dict[str, str] = {
     **_each("settings of SciPy", "get_workers set_workers set_backend skip_backend set_global_backend register_backend"),
     **_each(SETTINGS, "seterr geterr seterrcall geterrcall setbufsize getbufsize"),
     **_each(SELF, "show_config show_runtime get_include info test"),
-    **_each("shapes", "broadcast_shapes mask_indices iterable isscalar einsum_path isfortran nested_iters"),
+    **_each("shapes", "broadcast_shapes mask_indices iterable isscalar isfortran nested_iters"),
     **_each(
         MEMORY,
         """base may_share_memory shares_memory byteswap ctypes data device getfield setfield setflags

@@ -9,7 +9,7 @@ from ..batching import BatchedCall, lifted, of_matrices
 from ..hermitian import hermitian_part, takes_hermitian
 from ..memory import MAY, NEW
 from ..ops import Kind
-from ..registry import batching, forms, infix, op, primitive, rule, singular_at, takes_out
+from ..registry import batching, composed, forms, infix, op, primitive, rule, singular_at, takes_out
 from ..result_types import LENGTHS, RUN
 from ..unpatched import np
 from .contraction import (
@@ -289,6 +289,13 @@ def einsum(*operands: Any, **options: Any) -> Any:
     arrays = operands[:-1:2] if len(operands) % 2 else operands[::2]
     text = ",".join(terms[: len(arrays)]) + ("->" + terms[-1] if len(operands) % 2 else "")
     return np.einsum(text, *arrays, **options)
+
+
+@composed(np.einsum_path)
+def einsum_path(*operands: Any, **options: Any) -> Any:
+    """The order of the products, which the lengths alone decide."""
+    stand_ins = [np.broadcast_to(0.0, np.shape(x)) if hasattr(x, "dtype") else x for x in operands]
+    return np.einsum_path(*stand_ins, **options)
 
 
 op(np.kron, "x, y", bilinear, types=RUN)

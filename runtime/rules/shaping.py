@@ -12,7 +12,7 @@ from ..ops import Kind
 from ..registry import batching, forms, on_arrays, op, primitive, rule, takes_out
 from ..result_types import BY_VALUE, LENGTHS, RUN
 from ..unpatched import np
-from .support import along_diagonal, on_diagonal, place_diagonal
+from .support import along_diagonal, is_traced, listed, on_diagonal, place_diagonal
 
 shaping, linear = Kind.shaping, Kind.linear
 
@@ -714,7 +714,7 @@ rule(
         g, pad_width, mode, reflect_type, x_shape, x_dtype
     ),
     constant_values=lambda g, constant_values, pad_width, mode, x_shape, x_dtype: np.reshape(
-        np.sum(g) - np.sum(unpad(g, pad_width, mode, "even", x_shape, x_dtype)), one_number(constant_values)
+        np.sum(g) - np.sum(unpad(g, pad_width, mode, "even", x_shape, x_dtype)), np.shape(constant_values)
     ),
 )
 
@@ -728,13 +728,81 @@ def batched_pad(call: BatchedCall) -> Any:
     return call.run(pad_width=[(0, 0), *widths(call["pad_width"], call.ndim("x"))])
 
 
-def one_number(value: Any) -> Any:
-    """The shape of an array of one number; several, one for each side, have no rule."""
-    if np.size(value) != 1:
-        raise NotImplementedError(
-            "np.pad with several constant_values has no gradient rule; pad side by side, with one each"
-        )
-    return np.shape(value)
+_STATISTICS: dict[Any, Any] = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
+_WORDS_OF: dict[Any, str] = {
+    "constant": "constant_values", "linear_ramp": "end_values", **dict.fromkeys(_STATISTICS, "stat_length")
+}  # fmt: skip
+
+
+@forms(np.pad)
+def pad_by_sides(x: Any, pad_width: Any, mode: Any = "constant", **words: Any) -> Any:
+    """Where the pad is computed, or another one on each side: joined before and behind, one axis after the other as in NumPy."""
+    odd = mode in ("reflect", "symmetric") and words.get("reflect_type") == "odd"
+    word = "reflect_type" if odd else "" if callable(mode) else _WORDS_OF.get(mode, "")
+    value = words.get(word, 0 if mode == "linear_ramp" else None)
+    if not word or words.keys() - {word} or (mode == "constant" and np.size(listed(value)) == 1) or not np.size(x):
+        return NotImplemented
+    sides = [(None, None)] * np.ndim(x) if odd or value is None else _pairs(listed(value), np.ndim(x))
+    for axis, (pair, values) in enumerate(zip(widths(pad_width, np.ndim(x)), sides, strict=True)):
+        if odd and any(pair):
+            x = _reflected(x, pair, axis, mode == "symmetric")
+        elif mode == "constant":
+            x = _filled(_filled(x, (pair[0], 0), axis, values[0]), (0, pair[1]), axis, values[1])
+        elif any(pair):
+            x = _with_sides(x, pair, axis, mode, values)
+    return x
+
+
+def _pairs(value: Any, ndim: int) -> list[tuple[Any, Any]]:
+    """What `np.pad` puts before and behind each axis, of one number, of one pair, or of a row for each axis."""
+    if np.size(value) < 3 and np.shape(value) != (2, 1):
+        value = np.reshape(value, -1)
+        return [(value[0], value[-1])] * ndim
+    rows = np.broadcast_to(value, (ndim, 2))
+    return list(rows if is_traced(value) else rows.tolist())
+
+
+def _filled(x: Any, side: tuple[int, int], axis: int, number: Any) -> Any:
+    """Pad one side of an axis with a number, beside which the array may be a plain one."""
+    if not any(side) or not is_traced(number):
+        return np.pad(x, around(side, axis, np.ndim(x)), constant_values=number) if any(side) else x
+    shape = [sum(side) if k == axis else n for k, n in enumerate(np.shape(x))]
+    found = np.broadcast_to(np.astype(number, x.dtype), shape)
+    return np.concatenate([found, x] if side[0] else [x, found], axis=axis)
+
+
+def _with_sides(x: Any, pair: tuple[int, int], axis: int, mode: str, values: tuple[Any, Any]) -> Any:
+    """Join what a mode computes before and behind one axis."""
+    length, sides = np.shape(x)[axis], []
+    for behind, (width, value) in enumerate(zip(pair, values, strict=True)):
+        if mode in _STATISTICS:
+            count = length if value is None else min(int(value), length)
+            part = x[along(axis, slice(length - count, None) if behind else slice(count))]
+            side = _STATISTICS[mode](part, axis=axis, keepdims=True)
+            sides.append(np.repeat(side, width, axis=axis))
+        else:
+            edge = x[along(axis, -1 if behind else 0)]
+            ramp = np.linspace(value, edge, width, endpoint=False, dtype=x.dtype, axis=axis)
+            sides.append(np.flip(ramp, axis) if behind else ramp)
+    return np.concatenate([sides[0], x, sides[1]], axis=axis)
+
+
+def _reflected(x: Any, pair: tuple[int, int], axis: int, symmetric: bool) -> Any:
+    """Reflect an axis about the values at its ends, `2 * end - x`, as often as the pad is long."""
+    before, behind = pair
+    length = np.shape(x)[axis]
+    if length == 1:
+        return np.pad(x, around(pair, axis, np.ndim(x)), "edge")
+    skip = 0 if symmetric else 1  # whether the end itself is repeated
+    while before or behind:
+        now = np.shape(x)[axis]
+        whole = (now - skip) // (length - skip) * (length - skip)
+        left, right = min(whole, before), min(whole, behind)
+        start = 2 * x[along(axis, slice(1))] - np.flip(x[along(axis, slice(skip, skip + left))], axis)
+        end = 2 * x[along(axis, slice(-1, None))] - np.flip(x[along(axis, slice(now - skip - right, now - skip))], axis)
+        x = np.concatenate([start, x, end], axis=axis)
+        before, behind = before - left, behind - right
+    return x
 
 
 def widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
@@ -757,9 +825,8 @@ def unpad(g: Any, pad_width: Any, mode: Any, reflect_type: str, x_shape: Any, x_
     pairs = widths(pad_width, len(x_shape))
     if mode in ("constant", "empty"):
         return g[tuple([slice(a, a + n) for (a, _), n in zip(pairs, x_shape, strict=True)])]
-    if mode not in ("edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
-        odd = f"reflect_type={reflect_type!r}" if mode in ("reflect", "symmetric") else f"mode={mode!r}"
-        raise NotImplementedError(f"np.pad with {odd} has no gradient rule; pad by mode='constant', 'edge' or 'wrap'")
+    if callable(mode):
+        raise NotImplementedError("np.pad with a function for mode= has no gradient rule; join the parts by np.concatenate")
     return fold_pad(g, pad_width if type(pad_width) is int else tuple(pairs), mode, x_shape, x_dtype)
 
 

@@ -69,11 +69,15 @@ def test_of_lists_the_gradient_is_that_of_arrays_or_it_raises() -> None:
     assert (found, right > 20) == ([], True)
 
 
+PARTS = 12  # one test of all would take minutes
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_of_lists_the_gradient_is_that_of_arrays_or_it_raises_for_each_op() -> None:
-    found, right = problems(others(cases(), firsts=False, part=40))
-    assert (found, right > 1500) == ([], True)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_of_lists_the_gradient_is_that_of_arrays_or_it_raises_for_each_op(part: int) -> None:
+    found, right = problems(list(others(cases(), firsts=False, part=40))[part::PARTS])
+    assert (found, right > 100) == ([], True)
 
 
 IMAGE = np.arange(9.0).reshape(3, 3) ** 2
