@@ -322,7 +322,9 @@ class nditer:  # NumPy's name
 
 
 def _numbers(array: Any) -> Any:
-    """The numbers of an array's elements in the order of its indices, laid out in memory as it is."""
-    made = np.empty_like(np.asarray(getattr(array, "_value", array)), dtype=np.intp)
+    """The numbers of an array's elements in the order of its indices, laid out in memory as it is; of an example in C's order."""
+    value = np.asarray(getattr(array, "_value", array))
+    shape = tuple([int(n) for n in np.shape(array)])
+    made = np.empty_like(value, dtype=np.intp) if value.shape == shape else np.empty(shape, np.intp)
     made[...] = np.arange(made.size).reshape(made.shape)
     return made

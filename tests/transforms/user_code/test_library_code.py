@@ -570,3 +570,9 @@ def test_a_polynomial_of_traced_coefficients_is_one_of_numpys_classes():
         return p(0.5) + q(0.5)
 
     np.testing.assert_allclose(gs.grad(f)(X), 0.5 ** np.arange(4) + 0.5 ** np.arange(4)[::-1])
+
+
+@pytest.mark.parametrize("f", [ndenumerate, ndindex, nditer1, nditer2, nditer3, nditer4, nditer5, flat, bcast])
+def test_iterators_go_over_the_elements_of_each_example(f):
+    xs = np.random.default_rng(0).normal(size=(3, 4))
+    np.testing.assert_allclose(gs.vmap(gs.grad(f))(xs), [gs.grad(f)(x) for x in xs], rtol=1e-12)
