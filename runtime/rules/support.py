@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -300,7 +301,9 @@ def is_given(value: Any) -> bool:
 
 def apart(x: Any, y: Any) -> Any:
     """`x - y`, and zero also where both are the same infinity."""
-    return np.where(np.isinf(y) & (x == y), 0, x - y)  # where y is a number, source keeps the difference alone
+    if any(type(a) in (int, float) and abs(a) < math.inf for a in (x, y)):
+        return x - y
+    return np.where(x == y, 0, x - y)
 
 
 def clip_x(g: Any, x: Any, lower: Any, upper: Any) -> Any:

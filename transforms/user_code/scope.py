@@ -463,6 +463,9 @@ class ScopedModule(types.ModuleType):
         return dir(self.__dict__["_scoped"][0])
 
 
+_AS_THEY_ARE = frozenset([np.ndarray, float, int, bool, str, type(None)])  # values that nothing stands for
+
+
 class Scope:
     """Rebuilds functions, each once, for eager mode or for one capture."""
 
@@ -484,7 +487,7 @@ class Scope:
     def stand_in(self, value: Any, path: Path | None = None) -> Any:
         """A namespace for a module, the rebuilt form of a user's function, ours for what does not dispatch."""
         kind = type(value)
-        if kind is np.ndarray or kind is float or kind is int:
+        if kind in _AS_THEY_ARE:
             return value
         if kind is types.MethodType and type(getattr(value.__func__, "__globals__", None)) is _Globals:
             return value
@@ -1326,7 +1329,7 @@ def _method(obj: Any, name: str) -> Any:
     if cls is tensor_class:
         return functools.partial(CASTS[float], obj) if name == "__float__" else getattr(obj, name)
     if cls is ScopedModule:
-        return _call(getattr(obj, name))
+        return getattr(obj, name + CALLED)
     if cls is np.ufunc:
         return at_places(obj) if name == "at" else stacking(getattr(obj, name))
     if cls is str and name == "format":
