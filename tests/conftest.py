@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Call most cases of large tables slow, before `-m` selects; leave the other parts out, behind it."""
     if not config.option.keyword and not any("::" in arg for arg in config.args):  # else somebody wants just these
         _leave_to_slow(items)
-        if config.option.markexpr == "not slow":  # the others are seven in eight: pytest need not put them in order, too
+        if config.option.markexpr == "not slow":  # seven in eight are, and pytest need not put them in order
             _leave_out(config, items, [item for item in items if item.get_closest_marker("slow")])
     yield
     _take_part(config, items)
