@@ -65,14 +65,14 @@ def problems(chosen: Iterable[Case]) -> tuple[list[str], int]:
 
 @pytest.mark.filterwarnings("ignore")
 def test_of_lists_the_gradient_is_that_of_arrays_or_it_raises() -> None:
-    found, right = problems(thinned(cases(), firsts=False, part=40))
+    found, right = problems(thinned(cases(), firsts=False, part=100))
     assert (found, right > 20) == ([], True)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_of_lists_the_gradient_is_that_of_arrays_or_it_raises_for_each_op() -> None:
-    found, right = problems(others(cases(), firsts=False, part=40))
+    found, right = problems(others(cases(), firsts=False, part=100))
     assert (found, right > 1500) == ([], True)
 
 
