@@ -52,7 +52,7 @@ def source_lines(code: types.CodeType) -> tuple[list[str], int]:
     """
     start, lines = code.co_firstlineno, linecache.getlines(code.co_filename)
     if not lines and code.co_filename[:1] == "<":
-        raise OSError("it has no source")
+        raise OSError(f"`{code.co_name}` has no source under {code.co_filename!r}")
     if start <= len(lines) and (code.co_name[:1] != "<" or code.co_name == "<lambda>"):
         block = inspect.getblock(lines[start - 1 :])
         if block:
