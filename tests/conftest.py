@@ -52,6 +52,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Call most cases of large tables slow, before `-m` selects; leave the other parts out, behind it."""
     if not config.option.keyword and not any("::" in arg for arg in config.args):  # else somebody wants just these
         _leave_to_slow(items)
+        if config.option.markexpr == "not slow":  # seven in eight are, and pytest need not put them in order
+            _leave_out(config, items, [item for item in items if item.get_closest_marker("slow")])
     yield
     _take_part(config, items)
 
@@ -95,10 +97,14 @@ def _take_part(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the other parts out: .ci/run gives each of the other Pythons one, and the slow tests in turns."""
     part, parts = map(int, config.getoption("--part").split("/"))
     shared = [item for item in items if item.get_closest_marker("audit") is None]
-    left_out = {item for k, item in enumerate(shared) if k % parts != part - 1}
+    _leave_out(config, items, [item for k, item in enumerate(shared) if k % parts != part - 1])
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], left_out: list[pytest.Item]) -> None:
     if left_out:
-        config.hook.pytest_deselected(items=list(left_out))
-        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
 
 
 @pytest.hookimpl(wrapper=True)

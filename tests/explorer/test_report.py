@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,18 @@ def loss(w: Any, b: Any, x: Any) -> Any:
 def root_at_zero(x: Any) -> Any:
     y = np.sqrt(x - x)
     return np.sum(y * x)
+
+
+@pytest.fixture
+def with_c() -> None:
+    """A test that asks for it is about reports with C."""
+
+
+@pytest.fixture(autouse=True)
+def without_c(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others have none, since the compiler takes longer than all else."""
+    if "with_c" not in request.fixturenames:
+        monkeypatch.setattr(sys.modules[report_data.__module__], "compiler", lambda: None)
 
 
 ARGS = np.ones(3), 0.5, np.arange(12.0).reshape(4, 3) / 10
@@ -212,7 +225,7 @@ def test_the_values_within_a_loop_are_those_of_all_trips() -> None:
     assert any(node["trips"] == 50 for node in nodes_of(data, "backward") if node["key"] == tanh["key"])
 
 
-def test_all_ways_stand_side_by_side_with_their_times() -> None:
+def test_all_ways_stand_side_by_side_with_their_times(with_c: None) -> None:
     data = report_data(loss, ARGS, {})
     values = {row[0]: row[2:6] for row in data["comparison"]["values"]}
     gradient = gs.grad(loss, argnums=(0, 1, 2))(*ARGS)
@@ -229,7 +242,7 @@ def test_all_ways_stand_side_by_side_with_their_times() -> None:
         assert any("exp(" in row for row in rows)
 
 
-def test_a_number_keeps_its_sign_whichever_way_it_was_found() -> None:
+def test_a_number_keeps_its_sign_whichever_way_it_was_found(with_c: None) -> None:
     ((_, _, *found, _),) = report_data(lambda x: -2.5 * x, (0.5,), {})["comparison"]["values"]
     assert found == ["-2.5", "-2.5", "-" if compiler() is None else "-2.5", "-2.5"]
 
@@ -303,7 +316,7 @@ def test_figures_of_odd_values() -> None:
     assert figures("words")["type"].startswith("<U")
 
 
-def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_the_page(with_c: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tmp_path / "model.py"
     model.write_text("import numpy as np\ndef loss(w, x):\n    return np.sum(np.tanh(x @ w))\n")
     output = tmp_path / "loss.html"

@@ -39,6 +39,7 @@ def test_the_compiled_step_is_eager_and_learns():
     assert SPACE["measured"](found, CODES[:2000], SIZES) < 4.0 < SPACE["measured"](params, CODES[:2000], SIZES)
     assert len(gs.explain(compiled).specialisations) <= 2  # the rate is an input from the second on
     assert found["letter"].dtype == np.float32
-    again, by_eager = SPACE["train"](eager, optimizer, params, CODES, SIZES, 100)
+    found, losses = SPACE["train"](compiled, optimizer, params, CODES, SIZES, 10)
+    again, by_eager = SPACE["train"](eager, optimizer, params, CODES, SIZES, 10)
     assert losses == by_eager
     np.testing.assert_array_equal(again["letter"], found["letter"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.machinery
 import importlib.metadata
 import inspect
@@ -229,7 +228,7 @@ def test_no_folder_shadows_an_importable_package():
 
 
 def test_a_module_states_its_job():
-    assert not [name for name, source in SOURCES.items() if not ast.get_docstring(ast.parse(source))]
+    assert not [name for name, source in SOURCES.items() if not source.startswith('"""')]
 
 
 def test_completion_offers_public_names_alone():

@@ -60,7 +60,7 @@ def text_of(node: ast.expr) -> str | None:
 
 def raises(source: str, name: str) -> Iterator[Raise]:
     """The raises of a file; those of a message that is made elsewhere are read there, or shown by the table of mistakes."""
-    for node in ast.walk(ast.parse(source)):
+    for node in house.nodes_of(source):
         if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
             continue
         error = ast.unparse(node.exc.func).rpartition(".")[2]

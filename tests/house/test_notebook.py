@@ -53,19 +53,17 @@ def test_floats_of_a_cell_have_a_tolerance_and_all_else_counts_to_the_letter(tmp
 
 @pytest.mark.filterwarnings("default")
 def test_another_curve_is_another_picture_and_the_same_is_not(tmp_path):
-    def drawn(numbers):
-        notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    for numbers in ([1, 2, 3, 4], [1.01, 2, 3, 4], [4, 1, 0.5, 1]):
         code = f"import matplotlib.pyplot as plt\nplt.figure(figsize=(4, 3))\nplt.bar(range(4), {numbers})\nplt.show()"
         notebook.cells.append(nbformat.v4.new_code_cell(code))
-        path = tmp_path / "page.ipynb"
-        nbformat.write(notebook, path)
-        return pictures(run(path, tmp_path).cells[0])
-
-    stored = drawn([1, 2, 3, 4])
+    path = tmp_path / "page.ipynb"
+    nbformat.write(notebook, path)
+    stored, near, far = map(pictures, run(path, tmp_path).cells)
     assert [kind for kind, _ in stored] == ["image/png"]
     assert other_pictures(stored, stored) == []
-    assert other_pictures(stored, drawn([1.01, 2, 3, 4])) == []
-    (said,) = other_pictures(stored, drawn([4, 1, 0.5, 1]))
+    assert other_pictures(stored, near) == []
+    (said,) = other_pictures(stored, far)
     assert said.startswith("a picture of 0.")
     assert other_pictures(stored, []) == ["pictures: ['image/png'] are stored, [] are shown"]
 

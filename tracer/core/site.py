@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
+import inspect
 import linecache
 import os
 import re
@@ -29,6 +30,7 @@ __all__ = [
     "pruned",
     "saved_at",
     "short_name",
+    "source_lines",
     "user_asks",
     "user_site",
     "user_stack",
@@ -41,6 +43,21 @@ _HOUSES = tuple(
 )
 # Formulas, which stand in generated source line by line, as if the user had written them.
 _FOLLOWED = [ROOT + os.path.join("learn", "optim", name) for name in ("formulas.py", "updates.py")]
+
+
+def source_lines(code: types.CodeType) -> tuple[list[str], int]:
+    """Return the lines of a code object and the number of the first, as `inspect` cuts them out; OSError without source.
+
+    `inspect` goes through all modules that are loaded, for one whose loader has the source: that is for archives.
+    """
+    start, lines = code.co_firstlineno, linecache.getlines(code.co_filename)
+    if not lines and code.co_filename[:1] == "<":
+        raise OSError(f"`{code.co_name}` has no source under {code.co_filename!r}")
+    if start <= len(lines) and (code.co_name[:1] != "<" or code.co_name == "<lambda>"):
+        block = inspect.getblock(lines[start - 1 :])
+        if block:
+            return block, start
+    return inspect.getsourcelines(code)
 
 
 def short_name(path: str) -> str:

@@ -237,7 +237,10 @@ def free_sizes(values: list[Any], fixed: set[int], recapture: Recapture, text: s
     free: dict[int, int] = {}
     for size in sizes:
         other = {size - 1, size - 2, size + 1, 2 * size + 1 if size < 10**5 else size + 2}
-        found = [same({size: s}) for s in sorted(other) if s > 1]
+        found = set[bool | None]()
+        for s in sorted(other):
+            if s > 1 and False not in found:
+                found.add(same({size: s}))
         if False not in found and True in found:
             free[size] = 0 if same({size: 1}) else 1
     ordered = sorted(free)

@@ -191,30 +191,24 @@ class vectorize(np.vectorize):  # NumPy's name
         return super().__call__(*args, **kwargs)
 
 
-def chkfinite(asarray: Callable[..., Any]) -> Callable[..., Any]:
+def chkfinite(asarray: Callable[..., Any], a: Any, dtype: Any = None, order: Any = None) -> Any:
     """np.asarray_chkfinite, by `asarray`."""
-
-    def check(a: Any, dtype: Any = None, order: Any = None) -> Any:
-        made = asarray(a, dtype)
-        if made.dtype.kind in "fc" and happens(~np.isfinite(made)):
-            raise ValueError("array must not contain infs or NaNs")
-        return made
-
-    return functools.wraps(np.asarray_chkfinite)(check)
+    made = asarray(a, dtype)
+    if made.dtype.kind in "fc" and happens(~np.isfinite(made)):
+        raise ValueError("array must not contain infs or NaNs")
+    return made
 
 
-def required(asarray: Callable[..., Any]) -> Callable[..., Any]:
+def required(
+    asarray: Callable[..., Any], a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None
+) -> Any:
     """np.require, by `asarray`: a Tensor is copied where it lies in another way, or in memory that is not its own."""
-
-    def need(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
-        if not isinstance(a, Operand):
-            return np.require(a, dtype, requirements)
-        made = asarray(a, dtype)
-        wanted = {w.upper()[0] for w in ([requirements] if isinstance(requirements, str) else requirements or ())}
-        flags = np.asarray(made._value).flags if isinstance(made, Operand) else made.flags
-        names = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable"}
-        if all(getattr(flags, name) for word, name in names.items() if word in wanted):
-            return made
-        return np.copy(made, order="F" if "F" in wanted else "C")
-
-    return functools.wraps(np.require)(need)
+    if not isinstance(a, Operand):
+        return np.require(a, dtype, requirements)
+    made = asarray(a, dtype)
+    wanted = {w.upper()[0] for w in ([requirements] if isinstance(requirements, str) else requirements or ())}
+    flags = np.asarray(made._value).flags if isinstance(made, Operand) else made.flags
+    names = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable"}
+    if all(getattr(flags, name) for word, name in names.items() if word in wanted):
+        return made
+    return np.copy(made, order="F" if "F" in wanted else "C")

@@ -128,20 +128,15 @@ class Library:
             self._known[value] = found
         return found
 
-    def of_polynomial(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def of_polynomial(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """`np.polymul` and the like, by `function` of vectors: of an np.poly1d among the arguments it gives one, too."""
-
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if not any(isinstance(a, np.poly1d) for a in (*args, *kwargs.values())):
-                return function(*args, **kwargs)
-            polynomial = self.follow(np.poly1d)
-            if function.__name__ == "polyval":
-                return _value(*args, **kwargs)
-            made = function(*map(_coefficients, args), **{k: _coefficients(v) for k, v in kwargs.items()})
-            return tuple(map(polynomial, made)) if isinstance(made, tuple) else polynomial(made)
-
-        return call
+        if not any(isinstance(a, np.poly1d) for a in (*args, *kwargs.values())):
+            return function(*args, **kwargs)
+        polynomial = self.follow(np.poly1d)
+        if function.__name__ == "polyval":
+            return _value(*args, **kwargs)
+        made = function(*map(_coefficients, args), **{k: _coefficients(v) for k, v in kwargs.items()})
+        return tuple(map(polynomial, made)) if isinstance(made, tuple) else polynomial(made)
 
     def over(self, value: Any) -> Any:
         """An object of such a class, made outside, as one of the class that is followed."""

@@ -334,8 +334,8 @@ def _by_identity() -> dict[int, Any]:
         id(np.isscalar): _isscalar, id(print): printed, id(np.vectorize): vectorize, id(np.take): _indexing(np.take),
         **JOINERS,
         id(np.ndenumerate): ndenumerate, id(np.nditer): nditer, id(np.broadcast): broadcast,
-        id(np.fromfunction): fromfunction, id(np.fromiter): _fromiter, id(np.require): required(_asarray),
-        id(np.asarray_chkfinite): chkfinite(_asarray),
+        id(np.fromfunction): fromfunction, id(np.fromiter): _fromiter, id(np.require): functools.partial(required, _asarray),
+        id(np.asarray_chkfinite): functools.partial(chkfinite, _asarray),
     }  # fmt: skip
     asking: tuple[Any, ...] = (np.array_equal, np.array_equiv, np.allclose, np.isclose)
     found |= {id(fn): stacking(fn) for fn in asking}
@@ -352,7 +352,7 @@ def _by_identity() -> dict[int, Any]:
         if hasattr(fn, "_implementation") and fn not in _OF_SEQUENCES:  # NumPy's
             found[id(fn)] = stacking(fn)
     for fn in (np.polyadd, np.polysub, np.polymul, np.polydiv, np.polyder, np.polyint, np.polyval):
-        found[id(fn)] = polynomials().of_polynomial(found[id(fn)])
+        found[id(fn)] = functools.partial(_of_polynomial, found[id(fn)])
     for name in _SETTINGS:
         found[id(getattr(np, name))] = _refused(
             f"np.{name}", getattr(np, name), "a setting that its source would not follow"
@@ -369,6 +369,11 @@ def _by_identity() -> dict[int, Any]:
 def polynomials() -> Library:
     """NumPy's polynomials over what stands in here."""
     return Library(replacement)
+
+
+def _of_polynomial(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """`np.polymul` and the like, by `function` of vectors."""
+    return polynomials().of_polynomial(function, *args, **kwargs)
 
 
 _standing: list[Any] = []

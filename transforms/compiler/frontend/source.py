@@ -14,6 +14,7 @@ from typing import Any
 
 import gast
 
+from ....tracer.core.site import source_lines
 from .nodes import function as define
 from .operators import CONTROL
 
@@ -96,11 +97,7 @@ def _candidates(code: types.CodeType) -> Iterator[Any]:
 def _trees(code: types.CodeType) -> Iterator[ast.AST]:
     """The source of a function as `inspect` cuts it out, and that of its whole file."""
     try:
-        start = code.co_firstlineno
-        lines = linecache.getlines(code.co_filename)  # quicker than by way of the module, which inspect looks for
-        lines = inspect.getblock(lines[start - 1 :]) if start <= len(lines) else []
-        if not lines:
-            lines, start = inspect.getsourcelines(code)
+        lines, start = source_lines(code)
     except (OSError, TypeError, IndentationError, SyntaxError, RecursionError):
         raise NoSource("it has no source") from None
     text, shift = "".join(lines), start - 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import inspect
 import keyword
 import linecache
 import re
@@ -19,7 +18,7 @@ from ....runtime.ir.opcodes import SCAN, Function, function_of
 from ....runtime.registry import ops_of
 from ....runtime.rules.indexing import index_add_at, index_set
 from ....runtime.user_ops import USERS, text_name
-from ....tracer.core.site import Site
+from ....tracer.core.site import Site, source_lines
 from .hooks import cached_by_code
 
 __all__ = [
@@ -382,8 +381,9 @@ def parse_code(code: types.CodeType) -> tuple[Any, int] | None:
     """The gast tree of the source of a code object, and what to add to its line numbers; None without source."""
     import gast
 
+    linecache.checkcache(code.co_filename)
     try:
-        lines, start = inspect.getsourcelines(code)
+        lines, start = source_lines(code)
     except (OSError, TypeError, IndentationError, SyntaxError):
         return None
     text, shift = "".join(lines), start - 1

@@ -92,9 +92,10 @@ def _constants(code: types.CodeType) -> dict[tuple[type, float], _Found]:
         tree = ast.parse(textwrap.dedent("".join(block)).lstrip("@"))
     except (SyntaxError, IndexError, ValueError, RecursionError):
         return {}
-    names = _Names(tree, lines)
+    nodes = list(ast.walk(tree))
+    names = _Names(nodes, lines)
     found: dict[tuple[type, float], _Found] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, (ast.BinOp, ast.Call, ast.Attribute, ast.Name)):
             continue
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -115,20 +116,20 @@ def _constants(code: types.CodeType) -> dict[tuple[type, float], _Found]:
 class _Names:
     """The values of the names in a function, as far as one assignment of a constant says them."""
 
-    def __init__(self, tree: Any, lines: list[str]) -> None:
+    def __init__(self, nodes: list[ast.AST], lines: list[str]) -> None:
         self.lines = lines
         self.values: dict[
             str, Any
         ] = {}  # of the names asked for, once each; `_NotConstantError` of one that is no constant
         self.inner: dict[str, Any] = {}  # None: assigned otherwise, or more than once
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.arg):
                 self.inner[node.arg] = None
             elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 self.inner[node.id] = None
-        names = (n for n in ast.walk(tree) if isinstance(n, ast.Name))
+        names = (n for n in nodes if isinstance(n, ast.Name))
         stored = collections.Counter(n.id for n in names if not isinstance(n.ctx, ast.Load))
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
                 name = node.targets[0].id
                 if stored[name] == 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,9 +96,11 @@ assert not wrong
 """
 
 
-def run(script: str, number: int) -> list[str]:
-    """The words that a script prints with so many threads."""
-    environment = {**os.environ, "GRADSCRIBE_THREADS": str(number), "OPENBLAS_NUM_THREADS": "1"}
+def run(script: str, number: int, cache: Path | str = "off") -> list[str]:
+    """The words that a script prints with so many threads; scripts of one `cache` build its kernels once."""
+    environment = {
+        **os.environ, "GRADSCRIBE_THREADS": str(number), "OPENBLAS_NUM_THREADS": "1", "GRADSCRIBE_CACHE": str(cache),
+    }  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + script], env=environment, capture_output=True, text=True, timeout=300
     )
@@ -106,11 +109,11 @@ def run(script: str, number: int) -> list[str]:
 
 
 @needs_compiler
-def test_any_number_of_threads_gives_the_same_bits() -> None:
-    tasks, *alone = run(SUMS, 1)
+def test_any_number_of_threads_gives_the_same_bits(tmp_path: Path) -> None:
+    tasks, *alone = run(SUMS, 1, tmp_path)
     assert len(alone) == 6
     for number in (2, 3):
-        more, *found = run(SUMS, number)
+        more, *found = run(SUMS, number, tmp_path)
         assert found == alone
         assert tasks == "0" or int(more) - int(tasks) == number - 1
 
