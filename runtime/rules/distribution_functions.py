@@ -19,7 +19,8 @@ from ..ops import Kind
 from ..registry import composed, composition, primitive, rule
 from ..result_types import UNKNOWN
 from ..unpatched import np
-from .distribution_families import _OUT_OF_SIGHT, _between, _defines, _is_valid, _wide, log_below, log_mass, support_of
+from .distribution_families import _OUT_OF_SIGHT, _between, _wide, log_below, log_mass, support_of
+from .distributions import checked, defines, is_valid
 from .scipy_functions import made
 from .shape_slopes import SHARE, slope_of
 from .special import zeta
@@ -200,7 +201,7 @@ def _formula(family: Any, method: str) -> Callable[..., Any] | None:
     if (family.name, "cdf") in _OWN:
         known = method in ("cdf", "ppf")
     else:
-        known = family.name not in _UNSEEN["ppf" if method in ("ppf", "isf") else "cdf"] and _defines(family, f"_{method}")
+        known = family.name not in _UNSEEN["ppf" if method in ("ppf", "isf") else "cdf"] and defines(family, f"_{method}")
     if known:
         own: Callable[..., Any] = getattr(family, f"_{method}")
         return own
@@ -227,7 +228,7 @@ def _formula(family: Any, method: str) -> Callable[..., Any] | None:
 def _seen(formula: Callable[..., Any], family: Any, method: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
     """A function of a family by its formula, with SciPy's values at the ends of the support and beyond."""
     low, high = support_of(family, shapes)
-    valid = np.logical_and(_is_valid(family, tuple(shapes)), scale > 0)
+    valid = np.logical_and(is_valid(family, tuple(shapes)), scale > 0)
     if method in ("ppf", "isf"):
         inside = (x > 0) & (x < 1)
         at_low = x == (0 if method == "ppf" else 1)
@@ -293,7 +294,8 @@ def _mass(
         inside = (n >= low) & (np.floor(n) == n)
         if top is not None:
             inside = inside & (n <= top(*more))
-        return np.where(inside, logmass(np.where(inside, n, max(low, 0.0))[()], *more), -math.inf)
+        found = logmass(np.where(inside, n, max(low, 0.0))[()], *more)
+        return checked(np.where(inside, found, np.where(n == n, -math.inf, math.nan)), is_valid(family, more))
 
     composed(family.logpmf)(logarithm)
     composed(family.pmf)(lambda k, *args, **kwargs: np.exp(logarithm(k, *args, **kwargs)))
@@ -307,7 +309,8 @@ def _mass(
             past = n >= (math.inf if top is None else top(*more))
             inside = (n >= low) & ~past
             found = formula(np.where(inside, n, max(low, 0.0))[()], *more)
-            return np.where(inside, found, np.where(past, above, below))
+            outer = np.where(past, above, np.where(n == n, below, math.nan))
+            return checked(np.where(inside, found, outer), is_valid(family, more))
 
         return call
 
