@@ -285,7 +285,7 @@ def test_a_compiled_spline_chooses_its_knots_at_each_call() -> None:
 
 def test_smoothing_splines_of_other_knots_under_vmap_raise() -> None:
     f = lambda y: np.sum(interpolate.UnivariateSpline(NOISY_X, y, s=0.5)(INNER) ** 2)
-    with pytest.raises(NotImplementedError, match="data of gs.vmap, each of its own knots"):
+    with pytest.raises(NotImplementedError, match=r"data of gs\.vmap, each of its own knots"):
         gs.vmap(gs.grad(f))(np.stack([NOISY_Y, 3.0 * NOISY_Y]))
 
 
