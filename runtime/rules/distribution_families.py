@@ -13,9 +13,8 @@ from typing import Any
 from scipy import special, stats
 
 from ..errors import NoRuleError
-from ..registry import composed
 from ..unpatched import np
-from .distributions import INF, defines, is_valid  # whose formulas come first, and stay
+from .distributions import INF, defines, is_valid, of_arrays  # whose formulas come first, and stay
 from .support import chosen
 
 # What computes their densities is compiled code, or takes one number after the other.
@@ -152,6 +151,7 @@ _LOGARITHMS: dict[str, Callable[..., Any]] = {
 
 
 _SUPPORTS: dict[str, Callable[..., Any]] = {
+    "genextreme": lambda c: (chosen(c < 0, 1 / chosen(c < 0, c, -1.0), -INF), chosen(c > 0, 1 / chosen(c > 0, c, 1.0), INF)),
     "genpareto": lambda c: (0.0, chosen(c < 0, -1 / chosen(c < 0, c, -1.0), INF)),
     "tukeylambda": lambda lam: tuple([chosen(lam > 0, side / chosen(lam > 0, lam, 1.0), side * INF) for side in (-1.0, 1.0)]),
 }
@@ -237,5 +237,5 @@ def _density(family: Any, logarithm: bool) -> Callable[..., Any]:
 
 
 for _family in [one for one in vars(stats).values() if isinstance(one, stats.rv_continuous)]:
-    composed(_family.logpdf)(_density(_family, logarithm=True))
-    composed(_family.pdf)(_density(_family, logarithm=False))
+    of_arrays(_family.logpdf)(_density(_family, logarithm=True))
+    of_arrays(_family.pdf)(_density(_family, logarithm=False))

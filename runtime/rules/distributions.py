@@ -16,7 +16,7 @@ HALF_LOG_TAU = math.log(2 * math.pi) / 2
 INF = math.inf
 
 
-def _of_arrays(fn: Any) -> Callable[[Callable[..., Any]], None]:
+def of_arrays(fn: Any) -> Callable[[Callable[..., Any]], None]:
     """Decorator: what a function of a family is of Tensors, where each argument may be a list of numbers."""
 
     def state(body: Callable[..., Any]) -> None:
@@ -99,12 +99,12 @@ def _continuous(
         return call
 
     upper = sf or (lambda z, *more: 1 - cdf(z, *more))
-    _of_arrays(found.logpdf)(log_density)
-    _of_arrays(found.pdf)(lambda x, *args, **kwargs: np.exp(log_density(x, *args, **kwargs)))
-    _of_arrays(found.cdf)(of_z(cdf, 0.0, 1.0))
-    _of_arrays(found.sf)(of_z(upper, 1.0, 0.0))
-    _of_arrays(found.logcdf)(of_z(logcdf or (lambda z, *more: np.log(cdf(z, *more))), -INF, 0.0))
-    _of_arrays(found.logsf)(of_z(logsf or (lambda z, *more: np.log(upper(z, *more))), 0.0, -INF))
+    of_arrays(found.logpdf)(log_density)
+    of_arrays(found.pdf)(lambda x, *args, **kwargs: np.exp(log_density(x, *args, **kwargs)))
+    of_arrays(found.cdf)(of_z(cdf, 0.0, 1.0))
+    of_arrays(found.sf)(of_z(upper, 1.0, 0.0))
+    of_arrays(found.logcdf)(of_z(logcdf or (lambda z, *more: np.log(cdf(z, *more))), -INF, 0.0))
+    of_arrays(found.logsf)(of_z(logsf or (lambda z, *more: np.log(upper(z, *more))), 0.0, -INF))
     if ppf is not None:
         quantile: Callable[..., Any] = ppf
 
@@ -115,8 +115,8 @@ def _continuous(
 
             return call
 
-        _of_arrays(found.ppf)(inverse(quantile))
-        _of_arrays(found.isf)(inverse(isf or (lambda q, *more: quantile(1 - q, *more))))
+        of_arrays(found.ppf)(inverse(quantile))
+        of_arrays(found.isf)(inverse(isf or (lambda q, *more: quantile(1 - q, *more))))
 
 
 _continuous(
@@ -190,12 +190,12 @@ def _discrete(found: Any, shapes: str, logpmf: Callable[..., Any], cdf: Callable
         outer = chosen(n < 0, 0.0, chosen(n == n, 1.0, math.nan))
         return checked(np.where(inside, cdf(chosen(inside, n, 0), *more), outer), is_valid(found, more))
 
-    _of_arrays(found.logpmf)(log_mass)
-    _of_arrays(found.pmf)(lambda k, *args, **kwargs: np.exp(log_mass(k, *args, **kwargs)))
-    _of_arrays(found.cdf)(cumulated)
-    _of_arrays(found.sf)(lambda k, *args, **kwargs: 1 - cumulated(k, *args, **kwargs))
-    _of_arrays(found.logcdf)(lambda k, *args, **kwargs: np.log(cumulated(k, *args, **kwargs)))
-    _of_arrays(found.logsf)(lambda k, *args, **kwargs: np.log(1 - cumulated(k, *args, **kwargs)))
+    of_arrays(found.logpmf)(log_mass)
+    of_arrays(found.pmf)(lambda k, *args, **kwargs: np.exp(log_mass(k, *args, **kwargs)))
+    of_arrays(found.cdf)(cumulated)
+    of_arrays(found.sf)(lambda k, *args, **kwargs: 1 - cumulated(k, *args, **kwargs))
+    of_arrays(found.logcdf)(lambda k, *args, **kwargs: np.log(cumulated(k, *args, **kwargs)))
+    of_arrays(found.logsf)(lambda k, *args, **kwargs: np.log(1 - cumulated(k, *args, **kwargs)))
 
 
 _discrete(

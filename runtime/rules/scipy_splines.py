@@ -33,6 +33,7 @@ from .scipy_interpolate import (
     _interpolating,
     _pieces,
     _points,
+    _to_tck,
     _Traced,
     _whole,
     make_interp_spline,
@@ -228,8 +229,7 @@ def splrep(
         m = np.shape(x)[0]
         s = 0 if w is None else m - math.sqrt(2 * m)
     spline = make_interp_spline(x, y, k) if not is_traced(s) and s == 0 else _smoothed("splrep", x, y, w, k, s)
-    c = spline._c[:, 0]
-    return spline.t, np.concatenate([c, np.zeros_like(spline.t[: k + 1])]), k
+    return _to_tck(spline)
 
 
 def make_splrep(

@@ -115,6 +115,8 @@ of(interpolate, "RBFInterpolator", lambda f: lambda y: f(KNOTS[:, None], y, kern
 of(interpolate, "RectBivariateSpline", lambda f: lambda v: f(*AXES, v).ev(WITHIN / 5, WITHIN / 6), GRID)
 of(interpolate, "make_splrep", lambda f: lambda y: f(KNOTS, np.sin(9 * y), s=0.2)(WITHIN), HEIGHTS)
 of(interpolate, "splrep", lambda f: lambda y: f(KNOTS, y)[1], HEIGHTS)
+of(interpolate, "splint", lambda f: lambda q: f(q[0], q[1], interpolate.splrep(KNOTS, HEIGHTS)) * q[2], WITHIN)
+of(interpolate, "splder splantider", lambda f: lambda y: f(interpolate.splrep(KNOTS, y), 1)[1], HEIGHTS)
 of(interpolate, "splev", lambda f: lambda q: f(q, interpolate.splrep(KNOTS, HEIGHTS), der=1), WITHIN)
 
 # scipy.linalg
@@ -320,6 +322,7 @@ DISCRETE: dict[str, Case] = {
     "betanbinom": (lambda p: stats.betanbinom.pmf(np.arange(7), 5, p[0] + 1, p[1]), np.array([0.3, 1.4])),
     "logser": (lambda p: stats.logser.pmf(np.arange(1, 5), p[0]), np.array([0.6])),
     "planck": (lambda p: stats.planck.pmf(np.arange(5), p[0]), np.array([0.6])),
+    "zipfian": (lambda p: stats.zipfian.pmf(np.arange(1, 5), p[0], 6), np.array([0.6])),
     "boltzmann": (lambda p: stats.boltzmann.pmf(np.arange(4), p[0], 4), np.array([0.6])),
     "dlaplace": (lambda p: stats.dlaplace.pmf(np.arange(-3, 4), p[0]), np.array([0.6])),
     "yulesimon": (lambda p: stats.yulesimon.logpmf(np.arange(1, 5), p[0]), np.array([1.6])),

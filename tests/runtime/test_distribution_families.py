@@ -124,6 +124,7 @@ def test_second_derivatives() -> None:
 
 
 @pytest.mark.parametrize(("name", "args"), FAMILIES, ids=[f"{name}-{k}" for k, (name, _) in enumerate(FAMILIES)])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of erlang, as above
 def test_nan_of_nan_and_of_parameters_that_a_family_has_not(name: str, args: Any) -> None:
     family = getattr(stats, name)
     wrong = [(*args, 0.0, -1.0), *[(*args[:k], -0.5, *args[k + 1 :], 0.0, 1.0) for k in range(len(args))]]

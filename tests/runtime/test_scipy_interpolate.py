@@ -110,6 +110,11 @@ def cases() -> dict[str, Case]:
         "interpn": (lambda q: interpolate.interpn(AXES, VALUES, q), PLACES),
         "splrep, splev": (lambda y: interpolate.splev(WITHIN, interpolate.splrep(X, y)), Y),
         "splev, points": (lambda q: interpolate.splev(q, interpolate.splrep(X, Y), der=1), WITHIN),
+        "splint": (lambda q: interpolate.splint(q[0], q[1] + 9.0, interpolate.splrep(X, Y)) * np.ones(1), WITHIN[:2]),
+        "splder": (lambda y: interpolate.splev(WITHIN, interpolate.splder(interpolate.splrep(X, y), 2)), Y),
+        "splantider": (lambda y: interpolate.splev(WITHIN, interpolate.splantider(interpolate.splrep(X, y))), Y),
+        "basis_element": (lambda q: interpolate.BSpline.basis_element([0.0, 1.0, 2.2, 3.1])(q), WITHIN),
+        "from_spline": (lambda q: interpolate.PPoly.from_spline(interpolate.splrep(X, Y))(q, 1), WITHIN),
         "InterpolatedUnivariateSpline": (lambda y: interpolate.InterpolatedUnivariateSpline(X, y)(Q), Y),
         "InterpolatedUnivariateSpline, derivative": (
             lambda y: interpolate.InterpolatedUnivariateSpline(X, y, k=4).derivative()(WITHIN), Y,
