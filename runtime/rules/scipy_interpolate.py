@@ -833,9 +833,9 @@ def _of_tck(tck: Any) -> BSpline:
     return BSpline(t, c[: np.shape(t)[0] - k - 1], k)
 
 
-def _to_tck(spline: Any) -> tuple[Any, Any, int]:
-    """A spline as FITPACK has it, whose coefficients end with zeros."""
-    return spline.t, np.concatenate([spline._c[:, 0], np.zeros_like(spline.t[: spline.k + 1])]), spline.k
+def _to_tck(spline: Any, last: Any = 0.0) -> tuple[Any, Any, int]:
+    """A spline as FITPACK has it, whose coefficients end with a number for each knot more."""
+    return spline.t, np.concatenate([spline._c[:, 0], last + np.zeros_like(spline.t[: spline.k + 1])]), spline.k
 
 
 @composed(interpolate.splint)
@@ -855,7 +855,8 @@ def splder(tck: Any, n: int = 1) -> Any:
 @composed(interpolate.splantider)
 def splantider(tck: Any, n: int = 1) -> Any:
     """The antiderivative of a spline."""
-    return _to_tck(_of_tck(tck).antiderivative(n)) if isinstance(tck, tuple) else tck.antiderivative(n)
+    found = (_of_tck(tck) if isinstance(tck, tuple) else tck).antiderivative(n)
+    return _to_tck(found, found._c[-1, 0]) if isinstance(tck, tuple) else found
 
 
 # SciPy's classes: what is made instead, and of an object from outside, over the attributes that hold its numbers.
