@@ -21,7 +21,7 @@ _LATE = {  # rules that wait for the first function that is not known yet, by th
     "numpy.fft": ("fft",), "numpy.polynomial": ("quadrature_nodes",),
     "scipy.fft": ("scipy_fft",),
     "scipy.linalg": ("scipy_linalg", "scipy_matrices"),
-    "scipy.signal": ("scipy_signal", "scipy_filters", "scipy_windows", "scipy_spectra"),
+    "scipy.signal": ("scipy_signal", "scipy_filters", "scipy_windows", "scipy_spectra", "scipy_design"),
     "scipy.stats": (
         "distributions", "distribution_families", "distribution_functions", "distribution_moments", "scipy_statistics",
     ),

@@ -16,11 +16,12 @@ from scipy import special, stats
 
 from ..errors import NoRuleError
 from ..ops import Kind
-from ..registry import composed, composition, primitive, rule
+from ..registry import composition, primitive, rule
 from ..result_types import UNKNOWN
 from ..unpatched import np
-from .distribution_families import _OUT_OF_SIGHT, _between, _defines, _is_valid, _wide, log_below, log_mass, support_of
-from .scipy_functions import made
+from .distribution_families import _OUT_OF_SIGHT, _between, _wide, log_below, log_mass, support_of
+from .distributions import checked, defines, is_valid, of_arrays
+from .scipy_functions import made, refused
 from .shape_slopes import SHARE, slope_of
 from .special import zeta
 from .support import chosen, is_traced
@@ -200,7 +201,7 @@ def _formula(family: Any, method: str) -> Callable[..., Any] | None:
     if (family.name, "cdf") in _OWN:
         known = method in ("cdf", "ppf")
     else:
-        known = family.name not in _UNSEEN["ppf" if method in ("ppf", "isf") else "cdf"] and _defines(family, f"_{method}")
+        known = family.name not in _UNSEEN["ppf" if method in ("ppf", "isf") else "cdf"] and defines(family, f"_{method}")
     if known:
         own: Callable[..., Any] = getattr(family, f"_{method}")
         return own
@@ -227,7 +228,7 @@ def _formula(family: Any, method: str) -> Callable[..., Any] | None:
 def _seen(formula: Callable[..., Any], family: Any, method: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
     """A function of a family by its formula, with SciPy's values at the ends of the support and beyond."""
     low, high = support_of(family, shapes)
-    valid = np.logical_and(_is_valid(family, tuple(shapes)), scale > 0)
+    valid = np.logical_and(is_valid(family, tuple(shapes)), scale > 0)
     if method in ("ppf", "isf"):
         inside = (x > 0) & (x < 1)
         at_low = x == (0 if method == "ppf" else 1)
@@ -269,7 +270,7 @@ def _standard(family: Any, method: str) -> Callable[..., Any]:
 
 for _family in [one for one in vars(stats).values() if isinstance(one, stats.rv_continuous)]:
     for _method in _METHODS:
-        composed(getattr(_family, _method))(_standard(_family, _method))
+        of_arrays(getattr(_family, _method))(_standard(_family, _method))
 
 
 # Masses: those of `distributions.py` come first, so that they stay.
@@ -293,10 +294,11 @@ def _mass(
         inside = (n >= low) & (np.floor(n) == n)
         if top is not None:
             inside = inside & (n <= top(*more))
-        return np.where(inside, logmass(np.where(inside, n, max(low, 0.0))[()], *more), -math.inf)
+        found = logmass(np.where(inside, n, max(low, 0.0))[()], *more)
+        return checked(np.where(inside, found, chosen(n == n, -math.inf, math.nan)), is_valid(family, more))
 
-    composed(family.logpmf)(logarithm)
-    composed(family.pmf)(lambda k, *args, **kwargs: np.exp(logarithm(k, *args, **kwargs)))
+    of_arrays(family.logpmf)(logarithm)
+    of_arrays(family.pmf)(lambda k, *args, **kwargs: np.exp(logarithm(k, *args, **kwargs)))
     if cdf is None or sf is None:
         return
 
@@ -307,14 +309,15 @@ def _mass(
             past = n >= (math.inf if top is None else top(*more))
             inside = (n >= low) & ~past
             found = formula(np.where(inside, n, max(low, 0.0))[()], *more)
-            return np.where(inside, found, np.where(past, above, below))
+            outer = chosen(past, above, chosen(n == n, below, math.nan))
+            return checked(np.where(inside, found, outer), is_valid(family, more))
 
         return call
 
-    composed(family.cdf)(summed(cdf, 0.0, 1.0))
-    composed(family.sf)(summed(sf, 1.0, 0.0))
-    composed(family.logcdf)(summed(lambda k, *more: np.log(cdf(k, *more)), -math.inf, 0.0))
-    composed(family.logsf)(summed(lambda k, *more: np.log(sf(k, *more)), 0.0, -math.inf))
+    of_arrays(family.cdf)(summed(cdf, 0.0, 1.0))
+    of_arrays(family.sf)(summed(sf, 1.0, 0.0))
+    of_arrays(family.logcdf)(summed(lambda k, *more: np.log(cdf(k, *more)), -math.inf, 0.0))
+    of_arrays(family.logsf)(summed(lambda k, *more: np.log(sf(k, *more)), 0.0, -math.inf))
 
 
 def _log_choose(n: Any, k: Any) -> Any:
@@ -343,6 +346,17 @@ _mass(stats.logser, "p", lambda k, p: special.xlogy(k, p) - np.log(k) - np.log(-
 _mass(
     stats.planck, "lambda_", lambda k, a: np.log(-np.expm1(-a)) - a * k,
     cdf=lambda k, a: -np.expm1(-a * (k + 1)), sf=lambda k, a: np.exp(-a * (k + 1)),
+)  # fmt: skip
+def _harmonic(a: Any, n: Any) -> Any:
+    """The sum of the first powers of whole numbers."""
+    if is_traced(n) or np.ndim(n):
+        raise refused("stats.zipfian", "an n that is differentiated, or an array", "state n as one number")
+    terms = made(np.arange, a, 1.0, float(n) + 1.0)
+    return np.sum(terms ** -(a[..., None] if np.ndim(a) else a), axis=-1)
+
+
+_mass(
+    stats.zipfian, "a n", lambda k, a, n: -a * np.log(k) - np.log(_harmonic(a, n)), low=1.0, top=lambda a, n: n,
 )  # fmt: skip
 _mass(
     stats.boltzmann, "lambda_ N", lambda k, a, n: np.log(-np.expm1(-a)) - a * k - np.log(-np.expm1(-a * n)),

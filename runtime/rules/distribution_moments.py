@@ -15,7 +15,8 @@ from scipy import special, stats
 from ..errors import NoRuleError
 from ..registry import composed, composition
 from ..unpatched import np
-from .distribution_families import _is_valid, _wide, log_mass, support_of
+from .distribution_families import _wide, log_mass, support_of
+from .distributions import is_valid
 from .special import zeta
 from .support import chosen
 
@@ -181,7 +182,7 @@ def _of_standard(family: Any, what: str) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         shapes, loc, scale = _given(family, args, kwargs)
-        valid = np.logical_and(_is_valid(family, tuple(shapes)), scale > 0)
+        valid = np.logical_and(is_valid(family, tuple(shapes)), scale > 0)
         if what == "support":
             return tuple([chosen(valid, z * scale + loc, math.nan) for z in support_of(family, shapes)])
         if what == "entropy":

@@ -16,7 +16,7 @@ HALF_LOG_TAU = math.log(2 * math.pi) / 2
 INF = math.inf
 
 
-def _of_arrays(fn: Any) -> Callable[[Callable[..., Any]], None]:
+def of_arrays(fn: Any) -> Callable[[Callable[..., Any]], None]:
     """Decorator: what a function of a family is of Tensors, where each argument may be a list of numbers."""
 
     def state(body: Callable[..., Any]) -> None:
@@ -30,6 +30,30 @@ def _of_arrays(fn: Any) -> Callable[[Callable[..., Any]], None]:
     return state
 
 
+def defines(family: Any, name: str) -> bool:
+    """Whether a family states a method itself: what it inherits takes differences."""
+    return getattr(type(family), name, None) is not getattr(stats.rv_continuous, name, None)
+
+
+def is_valid(family: Any, shapes: tuple[Any, ...]) -> Any:
+    """Whether the shapes are such that the family has: True where nothing is asked of them."""
+    shapes = tuple([float(s) if isinstance(s, np.floating) else s for s in shapes])
+    if defines(family, "_argcheck"):
+        return family._argcheck(*shapes)
+    found: Any = True
+    for shape in shapes:
+        found = (shape > 0) if found is True else found & (shape > 0)
+    return found
+
+
+def checked(found: Any, *conditions: Any) -> Any:
+    """A result where conditions hold, and NaN elsewhere; those of constants, which hold, cost nothing."""
+    for condition in conditions:
+        if is_traced(condition) or not np.all(condition):
+            found = chosen(condition, found, math.nan)
+    return found
+
+
 def _standard(x: Any, loc: Any, scale: Any) -> Any:
     """The number of scales that `x` lies above `loc`."""
     x = x if type(loc) is int and loc == 0 else x - loc
@@ -37,11 +61,11 @@ def _standard(x: Any, loc: Any, scale: Any) -> Any:
 
 
 def _within(z: Any, low: Any, high: Any, inner: float, formula: Callable[[Any], Any], outer: Any) -> Any:
-    """A formula between two bounds, and `outer` beyond them; there the formula sees `inner`, so that no nan comes of it."""
+    """A formula between two bounds, and `outer` beyond them: there the formula sees `inner`, so that NaN comes of NaN alone."""
     if low == -INF and high == INF:
         return formula(z)
-    inside = z >= low if high == INF else (z >= low) & (z <= high)
-    return chosen(inside, formula(chosen(inside, z, inner)), outer)
+    outside = z < low if high == INF else (z < low) | (z > high)
+    return chosen(outside, outer, formula(chosen(outside, inner, z)))
 
 
 def _continuous(
@@ -62,6 +86,7 @@ def _continuous(
     def log_density(x: Any, *args: Any, **kwargs: Any) -> Any:
         more, loc, scale = given(args, kwargs)
         standard = _within(_standard(x, loc, scale), low, high, inner, lambda z: logpdf(z, *more), -INF)
+        standard = checked(standard, is_valid(found, more))
         return standard if type(scale) is int and scale == 1 else standard - np.log(scale)
 
     def of_z(formula: Callable[..., Any], below: float, above: float) -> Callable[..., Any]:
@@ -69,29 +94,29 @@ def _continuous(
             more, loc, scale = given(args, kwargs)
             z = _standard(x, loc, scale)
             outer = above if low == -INF or above == below else chosen(z < low, below, above)
-            return _within(z, low, high, inner, lambda z: formula(z, *more), outer)
+            return checked(_within(z, low, high, inner, lambda z: formula(z, *more), outer), is_valid(found, more), scale > 0)
 
         return call
 
     upper = sf or (lambda z, *more: 1 - cdf(z, *more))
-    _of_arrays(found.logpdf)(log_density)
-    _of_arrays(found.pdf)(lambda x, *args, **kwargs: np.exp(log_density(x, *args, **kwargs)))
-    _of_arrays(found.cdf)(of_z(cdf, 0.0, 1.0))
-    _of_arrays(found.sf)(of_z(upper, 1.0, 0.0))
-    _of_arrays(found.logcdf)(of_z(logcdf or (lambda z, *more: np.log(cdf(z, *more))), -INF, 0.0))
-    _of_arrays(found.logsf)(of_z(logsf or (lambda z, *more: np.log(upper(z, *more))), 0.0, -INF))
+    of_arrays(found.logpdf)(log_density)
+    of_arrays(found.pdf)(lambda x, *args, **kwargs: np.exp(log_density(x, *args, **kwargs)))
+    of_arrays(found.cdf)(of_z(cdf, 0.0, 1.0))
+    of_arrays(found.sf)(of_z(upper, 1.0, 0.0))
+    of_arrays(found.logcdf)(of_z(logcdf or (lambda z, *more: np.log(cdf(z, *more))), -INF, 0.0))
+    of_arrays(found.logsf)(of_z(logsf or (lambda z, *more: np.log(upper(z, *more))), 0.0, -INF))
     if ppf is not None:
         quantile: Callable[..., Any] = ppf
 
         def inverse(formula: Callable[..., Any]) -> Callable[..., Any]:
             def call(q: Any, *args: Any, **kwargs: Any) -> Any:
                 more, loc, scale = given(args, kwargs)
-                return loc + scale * formula(q, *more)
+                return checked(loc + scale * formula(q, *more), is_valid(found, more), scale > 0)
 
             return call
 
-        _of_arrays(found.ppf)(inverse(quantile))
-        _of_arrays(found.isf)(inverse(isf or (lambda q, *more: quantile(1 - q, *more))))
+        of_arrays(found.ppf)(inverse(quantile))
+        of_arrays(found.isf)(inverse(isf or (lambda q, *more: quantile(1 - q, *more))))
 
 
 _continuous(
@@ -155,20 +180,22 @@ def _discrete(found: Any, shapes: str, logpmf: Callable[..., Any], cdf: Callable
     def log_mass(k: Any, *args: Any, **kwargs: Any) -> Any:
         n, more, high = given(k, args, kwargs)
         inside = (n >= 0) & (n <= high) & (np.floor(n) == n)
-        return np.where(inside, logpmf(chosen(inside, n, 0), *more), -INF)
+        mass = np.where(inside, logpmf(chosen(inside, n, 0), *more), chosen(n == n, -INF, math.nan))
+        return checked(mass, is_valid(found, more))
 
     def cumulated(k: Any, *args: Any, **kwargs: Any) -> Any:
         n, more, high = given(k, args, kwargs)
         n = np.floor(n)
         inside = (n >= 0) & (n < high)
-        return np.where(inside, cdf(chosen(inside, n, 0), *more), chosen(n < 0, 0.0, 1.0))
+        outer = chosen(n < 0, 0.0, chosen(n == n, 1.0, math.nan))
+        return checked(np.where(inside, cdf(chosen(inside, n, 0), *more), outer), is_valid(found, more))
 
-    _of_arrays(found.logpmf)(log_mass)
-    _of_arrays(found.pmf)(lambda k, *args, **kwargs: np.exp(log_mass(k, *args, **kwargs)))
-    _of_arrays(found.cdf)(cumulated)
-    _of_arrays(found.sf)(lambda k, *args, **kwargs: 1 - cumulated(k, *args, **kwargs))
-    _of_arrays(found.logcdf)(lambda k, *args, **kwargs: np.log(cumulated(k, *args, **kwargs)))
-    _of_arrays(found.logsf)(lambda k, *args, **kwargs: np.log(1 - cumulated(k, *args, **kwargs)))
+    of_arrays(found.logpmf)(log_mass)
+    of_arrays(found.pmf)(lambda k, *args, **kwargs: np.exp(log_mass(k, *args, **kwargs)))
+    of_arrays(found.cdf)(cumulated)
+    of_arrays(found.sf)(lambda k, *args, **kwargs: 1 - cumulated(k, *args, **kwargs))
+    of_arrays(found.logcdf)(lambda k, *args, **kwargs: np.log(cumulated(k, *args, **kwargs)))
+    of_arrays(found.logsf)(lambda k, *args, **kwargs: np.log(1 - cumulated(k, *args, **kwargs)))
 
 
 _discrete(

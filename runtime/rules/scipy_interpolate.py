@@ -824,9 +824,39 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     """A spline's values, or a derivative of them."""
     if not isinstance(tck, tuple):
         return tck(x, der, ext == 0) if ext in (0, 1) else _beyond(tck, x, der, ext)
+    return _beyond(_of_tck(tck), x, der, ext)
+
+
+def _of_tck(tck: Any) -> BSpline:
     t, c, k = tck
-    t, c, _ = _given(t, c, x)
-    return _beyond(BSpline(t, c[: np.shape(t)[0] - k - 1], k), x, der, ext)
+    t, c = _given(t, c)
+    return BSpline(t, c[: np.shape(t)[0] - k - 1], k)
+
+
+def _to_tck(spline: Any, last: Any = 0.0) -> tuple[Any, Any, int]:
+    """A spline as FITPACK has it, whose coefficients end with a number for each knot more."""
+    return spline.t, np.concatenate([spline._c[:, 0], last + np.zeros_like(spline.t[: spline.k + 1])]), spline.k
+
+
+@composed(interpolate.splint)
+def splint(a: Any, b: Any, tck: Any, full_output: int = 0) -> Any:
+    """A spline's integral; outside of its knots it counts as zero."""
+    if full_output:
+        raise refused("interpolate.splint", "full_output=", "leave it out")
+    return (_of_tck(tck) if isinstance(tck, tuple) else tck).integrate(a, b, False)
+
+
+@composed(interpolate.splder)
+def splder(tck: Any, n: int = 1) -> Any:
+    """The derivative of a spline."""
+    return _to_tck(_of_tck(tck).derivative(n)) if isinstance(tck, tuple) else tck.derivative(n)
+
+
+@composed(interpolate.splantider)
+def splantider(tck: Any, n: int = 1) -> Any:
+    """The antiderivative of a spline."""
+    found = (_of_tck(tck) if isinstance(tck, tuple) else tck).antiderivative(n)
+    return _to_tck(found, found._c[-1, 0]) if isinstance(tck, tuple) else found
 
 
 # SciPy's classes: what is made instead, and of an object from outside, over the attributes that hold its numbers.

@@ -19,6 +19,7 @@ from ..unpatched import np
 from .scipy_functions import arrays, made, of_scipy, refused
 from .scipy_signal import convolved
 from .shaping import along, around, fold_pad
+from .support import decided, is_traced
 
 _PADS: dict[str, Any] = {
     "reflect": "symmetric", "grid-mirror": "symmetric", "mirror": "reflect", "nearest": "edge", "wrap": "wrap",
@@ -180,15 +181,11 @@ def convolve(
 
 
 def _each(value: Any, count: int) -> list[Any]:
-    return list(value) if isinstance(value, (tuple, list)) else [value] * count
+    return [value[k] for k in range(len(value))] if np.ndim(value) else [value] * count
 
 
 def _axes(axes: Any, ndim: int) -> list[int]:
     return list(range(ndim)) if axes is None else [a % ndim for a in ([axes] if isinstance(axes, int) else axes)]
-
-
-def _traced(value: Any) -> bool:
-    return hasattr(type(value), "__gradscribe_apply__")
 
 
 @composed(ndimage.gaussian_filter1d)
@@ -198,10 +195,8 @@ def gaussian_filter1d(
 ) -> Any:  # fmt: skip
     """A correlation with Gauss' bell, or a derivative of it."""
     _checked("gaussian_filter1d", output)
-    if radius is None and _traced(sigma):
-        raise refused("ndimage.gaussian_filter", "a sigma that is differentiated", "state how far it reaches: radius=")
-    (input,) = arrays(input) if not _traced(sigma) else arrays(input, sigma)[:1]
-    reach = int(truncate * float(sigma) + 0.5) if radius is None else radius
+    (input,) = arrays(input) if not is_traced(sigma) else arrays(input, sigma)[:1]
+    reach = decided(np.floor(truncate * sigma + 0.5)) if radius is None else radius
     x = made(np.arange, input, -reach, reach + 1)
     bell = np.exp(-0.5 / (sigma * sigma) * x**2)
     weights = bell / np.sum(bell)
@@ -225,7 +220,7 @@ def gaussian_filter(
     along_all = _axes(axes, np.ndim(input))
     options = zip(along_all, *[_each(o, len(along_all)) for o in (sigma, order, mode, radius)], strict=True)
     for axis, width, degree, border, reach in options:
-        if _traced(width) or width > 1e-15:
+        if is_traced(width) or width > 1e-15:
             input = gaussian_filter1d(input, width, axis, degree, None, border, cval, truncate, radius=reach)
     return input
 

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 import scipy.ndimage
-from scipy import ndimage
+from scipy import ndimage, special
 
 from ..ops import Kind
 from ..registry import composed, primitive, rule
 from ..result_types import UNKNOWN
 from ..unpatched import np
 from .scipy_functions import arrays, made, refused, taken
+from .support import is_traced
 
 _PAD = 12  # as SciPy pads, where the border has no end
 
@@ -50,6 +51,8 @@ def _folded(i: Any, n: int, mode: str) -> Any:
     """Positions beyond the ends, as a mode reads them."""
     if mode == "grid-wrap":
         return np.mod(i, n)
+    if mode in ("nearest", "grid-constant"):
+        return np.clip(i, 0, n - 1)
     if mode == "reflect":
         i = np.mod(i, 2 * n)
         return np.where(i >= n, 2 * n - 1 - i, i)
@@ -79,17 +82,33 @@ def _weights(x: Any, order: int) -> tuple[Any, list[Any]]:
     if order == 2:
         return first, [0.5 * (0.5 - t) ** 2, 0.75 - t * t, 0.5 * (0.5 + t) ** 2]
     u = 1.0 - t
-    inner = [(t * t * (t - 2.0) * 3.0 + 4.0) / 6.0, (u * u * (u - 2.0) * 3.0 + 4.0) / 6.0]
-    return first, [u**3 / 6.0, *inner, t**3 / 6.0]
+    if order == 3:
+        inner = [(t * t * (t - 2.0) * 3.0 + 4.0) / 6.0, (u * u * (u - 2.0) * 3.0 + 4.0) / 6.0]
+        return first, [u**3 / 6.0, *inner, t**3 / 6.0]
+    if order == 4:
+        beside = [((((-4.0 * y + 20.0) * y - 30.0) * y + 5.0) * y + 13.75) / 24.0 for y in (1.0 + t, u)]
+        middle = (0.25 * t * t - 0.625) * t * t + 115.0 / 192.0
+        return first, [(0.5 - t) ** 4 / 24.0, beside[0], middle, beside[1], (0.5 + t) ** 4 / 24.0]
+    near = [((-y / 12.0 + 0.25) * y * y - 0.5) * y * y + 0.55 for y in (t, u)]
+    far = [((((5.0 * y - 45.0) * y + 150.0) * y - 210.0) * y + 75.0) * y / 120.0 + 0.425 for y in (1.0 + t, 1.0 + u)]
+    return first, [u**5 / 120.0, far[0], *near, far[1], t**5 / 120.0]
+
+
+def _in_period(x: Any, n: int) -> Any:
+    """Places in an image whose first and last pixel are one, so that its period is `n - 1`."""
+    if n == 1:
+        return 0.0 * x
+    m = n - 1
+    return np.where(x < 0, x + m * (np.floor(-x / m) + 1), np.where(x > m, x - m * np.floor(x / m), x))
 
 
 def _check(name: str, output: Any, order: int, mode: str) -> None:
     if output is not None:
         raise refused(f"ndimage.{name}", "`output=`", "use what it returns")
-    if order > 3:
-        raise refused(f"ndimage.{name}", f"order={order}", "take order=3 or less")
-    if mode not in ("constant", "nearest", "mirror", "reflect", "grid-mirror", "grid-wrap"):
-        raise refused(f"ndimage.{name}", f"mode={mode!r}", "take 'constant', 'nearest', 'mirror', 'reflect' or 'grid-wrap'")
+    if not 0 <= order <= 5:
+        raise RuntimeError("spline order not supported")
+    if mode not in ("constant", "grid-constant", "nearest", "mirror", "reflect", "grid-mirror", "wrap", "grid-wrap"):
+        raise RuntimeError("boundary mode not supported")
 
 
 def _read(image: Any, places: list[Any], order: int, mode: str, cval: Any, filtered: bool) -> Any:
@@ -101,11 +120,14 @@ def _read(image: Any, places: list[Any], order: int, mode: str, cval: Any, filte
             here = (x < 0) | (x > n - 1)
             outside = here if outside is None else outside | here
     if order > 1 and not filtered:
-        if mode == "nearest":
-            image, places = np.pad(image, _PAD, "edge"), [x + _PAD for x in places]
+        if mode in ("nearest", "grid-constant"):
+            words: Any = {"constant_values": cval} if mode == "grid-constant" else {}
+            image, places = np.pad(image, _PAD, "constant" if words else "edge", **words), [x + _PAD for x in places]
         image = prefilter(image, order, mode)
-    if mode == "nearest":
-        places = [np.clip(x, 0, n - 1) for x, n in zip(places, np.shape(image), strict=True)]
+    if mode == "wrap":
+        places = [_in_period(x, n) for x, n in zip(places, np.shape(image), strict=True)]
+    elif mode == "grid-constant":  # beyond one pixel more there is nothing but the constant
+        image, places = np.pad(image, 1, constant_values=cval), [x + 1 for x in places]
     rows = []
     for x, n in zip(places, np.shape(image), strict=True):
         first, weights = _weights(x, order)
@@ -184,11 +206,52 @@ def zoom(
 ) -> Any:  # fmt: skip
     """An image of another size."""
     _check("zoom", output, order, mode)
-    if (hasattr(type(zoom), "__gradscribe_apply__") and np.ndim(zoom)) or grid_mode:
-        raise refused("ndimage.zoom", "a factor that is differentiated, or grid_mode=True", "take affine_transform")
+    if is_traced(zoom) and np.ndim(zoom):
+        raise refused("ndimage.zoom", "a factor that is differentiated", "take affine_transform")
     factors = list(zoom) if isinstance(zoom, (list, tuple, np.ndarray)) else [zoom] * np.ndim(input)
     (input,) = arrays(input)
     shape = tuple([round(n * float(z)) for n, z in zip(np.shape(input), factors, strict=True)])
-    scales = [(n - 1) / (m - 1) if m > 1 else 1.0 for n, m in zip(np.shape(input), shape, strict=True)]
-    places = [x * s for x, s in zip(_indices(input, shape), scales, strict=True)]
+    less, half = (0, 0.5) if grid_mode else (1, 0.0)  # whether a pixel is a cell or a point
+    scales = [(n - less) / (m - less) if m > less else 1.0 for n, m in zip(np.shape(input), shape, strict=True)]
+    places = [(x + half) * s - half if half else x * s for x, s in zip(_indices(input, shape), scales, strict=True)]
     return _read(input, _all(places, shape), order, mode, cval, not prefilter)
+
+
+@composed(ndimage.rotate)
+def rotate(
+    input: Any, angle: Any, axes: Any = (1, 0), reshape: bool = True, output: Any = None, order: int = 3, mode: str = "constant",
+    cval: Any = 0.0, prefilter: bool = True,
+) -> Any:  # fmt: skip
+    """An image that is turned in a plane by degrees."""
+    _check("rotate", output, order, mode)
+    if reshape and is_traced(angle):
+        raise refused("ndimage.rotate", "an angle that is differentiated and reshape=True", "state reshape=False")
+    (image,) = arrays(input)
+    ndim = np.ndim(image)
+    if ndim < 2:
+        raise ValueError("input array should be at least 2D")
+    if len(axes) != 2 or len({a % ndim for a in axes if -ndim <= a < ndim}) != 2:
+        raise ValueError("invalid rotation plane specified")
+    plane = sorted(a % ndim for a in axes)
+    image = np.moveaxis(image, plane, (-2, -1))
+    lengths, rest = np.shape(image)[-2:], np.shape(image)[:-2]
+    c, s = special.cosdg(angle), special.sindg(angle)
+    shape = lengths
+    if reshape:
+        corners = np.array([[c, s], [-s, c]]) @ np.array([[0, 0, lengths[0], lengths[0]], [0, lengths[1], 0, lengths[1]]])
+        shape = tuple([int(n) for n in np.ptp(corners, axis=1) + 0.5])
+    (y, x), (low, left) = [(n - 1) / 2 for n in shape], [(n - 1) / 2 for n in lengths]
+    p, q = _indices(image, shape)
+    places = _all([c * p + s * q + (low - (c * y + s * x)), c * q - s * p + (left - (c * x - s * y))], shape)
+    pictures = np.reshape(image, (-1, *lengths))
+    found = np.stack([_read(one, places, order, mode, cval, not prefilter) for one in pictures])
+    return np.moveaxis(np.reshape(found, (*rest, *shape)), (-2, -1), plane)
+
+
+@composed(ndimage.spline_filter)
+def spline_filter(input: Any, order: int = 3, output: Any = np.float64, mode: str = "mirror") -> Any:
+    """The coefficients of the splines through an image."""
+    if output is not np.float64:
+        raise refused("ndimage.spline_filter", "`output=`", "use what it returns")
+    (input,) = arrays(input)
+    return input * 1.0 if order in (0, 1) else prefilter(input * 1.0, order, mode)

@@ -2,20 +2,24 @@
 
 Sources: C. de Boor, A practical guide to splines, 1978, chapter XIV; P. J. Green, B. W. Silverman, Nonparametric regression and
 generalized linear models, 1994, section 2.3 (smoothing); G. E. Fasshauer, Meshfree approximation methods with MATLAB, 2007
-(radial basis functions); Newton's divided differences. What FITPACK chooses by the data (knots, where s > 0) has no derivative.
+(radial basis functions); Newton's divided differences.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
+import scipy.interpolate
 from scipy import interpolate
 
-from ..registry import composed, object_class
+from ..ops import Kind
+from ..registry import composed, object_class, primitive, rule
+from ..result_types import BY_VALUE
 from ..unpatched import np
-from .scipy_functions import made, refused
+from .scipy_functions import made, refused, taken
 from .scipy_interpolate import (
     BSpline,
     InterpolatedUnivariateSpline,
@@ -29,6 +33,7 @@ from .scipy_interpolate import (
     _interpolating,
     _pieces,
     _points,
+    _to_tck,
     _Traced,
     _whole,
     make_interp_spline,
@@ -86,37 +91,129 @@ class LSQUnivariateSpline(InterpolatedUnivariateSpline):
         self._spline._rest = ()
 
 
-# FITPACK's smoothing: it begins with one polynomial, which it takes where that is near enough.
+# FITPACK's smoothing (P. Dierckx, Curve and surface fitting with splines, 1993, sections 5.2 and 5.3): one polynomial where
+# that is near enough, else a spline whose knots are chosen among the points, and are held. Its coefficients are nearest to the
+# points and to a polynomial, weighed by a parameter for which the squares of what is left are `s`, within a thousandth. Each
+# step of FITPACK's search for it is an op, so that values are SciPy's, and slopes those of what SciPy gives.
 
 
-def _polynomial(name: str, x: Any, y: Any, w: Any, k: int, s: Any) -> BSpline:
-    """The polynomial that is nearest to points, where the squares of what it leaves are at most `s`.
+@primitive("x, y, w, k, s, maker", Kind.opaque, types=BY_VALUE)
+def smoothing_knots(x: Any, y: Any, w: Any, k: Any, s: Any, maker: Any) -> Any:
+    """The places among points of the knots that a function of `scipy.interpolate` chooses, without those at the ends."""
+    spline = getattr(scipy.interpolate, maker)(x, y, w=w, k=k, s=s)
+    ends = k if maker == "splrep" or maker == "make_splrep" else 0
+    knots = spline[0] if maker == "splrep" else spline.t if maker == "make_splrep" else spline.get_knots()
+    inner = knots[ends + 1 : -ends - 1]
+    places = np.where(np.isin(inner, x), np.searchsorted(x, inner), -1)
+    return places
 
-    P. Dierckx, Curve and surface fitting with splines, 1993, section 5.3: within a thousandth of `s`, as FITPACK has it.
-    """
+
+rule(smoothing_knots, x=None, y=None, w=None, s=None)
+
+
+def _bends(t: Any, k: int) -> Any:
+    """The jumps of the k-th derivative of all B-splines at the inner knots: a row for each knot."""
+    n = np.shape(t)[0] - k - 1
+    at = made(np.arange, t, k + 1, n)
+    around = taken(t, _column(at) - k - 1 + made(np.arange, t, 2 * k + 3))
+    apart = _column(taken(t, at)) - around
+    share = ((n - k) / (t[n] - t[k])) ** k
+    columns = []
+    for j in range(k + 2):
+        product: Any = share
+        for i in range(j, j + k + 2):
+            if i != k + 1:
+                product = product * apart[:, i]
+        columns.append((around[:, j + k + 1] - around[:, j]) / product)
+    place = made(np.arange, t, n) - _column(at) + k + 1
+    there = (place >= 0) & (place <= k + 1)
+    return np.where(there, np.take_along_axis(np.stack(columns, axis=1), np.clip(place, 0, k + 1), axis=1), 0.0)
+
+
+def _root_between(p1: Any, f1: Any, p2: Any, f2: Any, p3: Any, f3: Any) -> Any:
+    """The root of the rational function through three points, of which the last may lie at infinity."""
+    if p3 is None:
+        return (p1 * (f1 - f3) * f2 - p2 * (f2 - f3) * f1) / ((f1 - f2) * f3)
+    h1, h2, h3 = f1 * (f2 - f3), f2 * (f3 - f1), f3 * (f1 - f2)
+    return -(p1 * p2 * h3 + p2 * p3 * h1 + p3 * p1 * h2) / (p1 * h1 + p2 * h2 + p3 * h3)
+
+
+def _smoothed(maker: str, x: Any, y: Any, w: Any, k: int, s: Any) -> BSpline:
+    """The spline of FITPACK's knots that leaves squares of `s`."""
     x, y, w = _given(x, y, w)
-    found = _least_squares(x, _column(y), np.concatenate([*[x[:1]] * (k + 1), *[x[-1:]] * (k + 1)]), k, w)
-    found._rest = ()
-    off = y - found(x)
-    if happens(np.sum(off * off if w is None else (w * off) ** 2) >= 1.001 * s):
-        raise refused(
-            name, "smoothing by less than one polynomial",
-            "its knots are chosen by the data: state s=0, or take make_smoothing_spline(x, y, lam=...)",
-        )  # fmt: skip
-    return found
+    ends = [x[:1]] * (k + 1), [x[-1:]] * (k + 1)
+    right = _column(y if w is None else y * w)
+    near = 0.001 * s
+
+    def nearest(matrix: Any, bends: Any = None) -> tuple[Any, Any]:
+        """The coefficients that are nearest to the points, and how far the squares of what they leave are from `s`."""
+        rows, of = matrix, right
+        if bends is not None:
+            rows, of = np.concatenate([matrix, bends]), np.concatenate([right, 0.0 * bends[:, :1]])
+        c = np.linalg.lstsq(rows, of, rcond=None)[0]
+        return c, np.sum((right - matrix @ c) ** 2) - s
+
+    def whole(t: Any, c: Any) -> BSpline:
+        found = BSpline(t, c, k)
+        found._rest = ()
+        return found
+
+    weighed: Callable[[Any], Any] = lambda t: _design(t, k, x) if w is None else _design(t, k, x) * _column(w)
+    t = np.concatenate([*ends[0], *ends[1]])
+    c, f1 = nearest(weighed(t))
+    if not happens(f1 >= near):  # one polynomial
+        return whole(t, c)
+    if hasattr(f1, "_whole"):
+        raise refused(f"interpolate.{maker}", "data of gs.vmap, each of its own knots,", "loop over the examples")
+    places = smoothing_knots(x, y, w, k, s, maker)
+    if happens(places < 0):
+        raise refused(f"interpolate.{maker}", "knots between the points", "state a larger s=, or an odd k=")
+    t = np.concatenate([*ends[0], taken(x, places), *ends[1]])
+    matrix, bends = weighed(t), _bends(t, k)
+    c, f3 = nearest(matrix)
+    rewritten = maker == "make_splrep"  # which differs from FITPACK in two places
+    if not rewritten and np.abs(f3) < near:
+        return whole(t, c)
+    p = np.shape(c)[0] / np.sum(np.abs(np.diagonal(np.linalg.qr(matrix, mode="r"))))
+    p1, p3, low, high = 0.0, None, False, False
+    for _ in range(20):
+        c, f2 = nearest(matrix, bends / p)
+        p2 = p
+        if np.abs(f2) < near:
+            break
+        if not high and f2 - f3 <= near:
+            p, p3, f3 = 0.04 * p2, p2, f2
+            if p <= p1:
+                p = 0.9 * p1 + 0.1 * p2
+            continue
+        high = high or bool(f2 < 0)
+        if not low and f1 - f2 <= near:
+            p, p1, f1 = p2 / 0.04, p2, f2
+            if p3 is not None and (p <= p3 if rewritten else p >= p3):
+                p = 0.1 * p2 + 0.9 * p3
+            continue
+        low = low or bool(f2 > 0)
+        if f2 >= f1 or f2 <= f3:
+            break
+        p = _root_between(p1, f1, p2, f2, p3, f3)
+        if f2 < 0:
+            p3, f3 = p2, f2
+        else:
+            p1, f1 = p2, f2
+    return whole(t, c)
 
 
 def univariate_spline(
     x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, s: Any = None, ext: Any = 0, check_finite: bool = False
 ) -> Any:
-    """The spline through all points where `s` is 0; else one polynomial, where that is near enough."""
+    """The spline through all points where `s` is 0; else a smoothing one."""
     if not is_traced(s) and s == 0:
         return InterpolatedUnivariateSpline(x, y, w, bbox, k, ext)
     if any(b is not None for b in bbox):
         raise refused("interpolate.UnivariateSpline", "bbox=", "leave it out")
     found = object.__new__(InterpolatedUnivariateSpline)
     found.ext = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}.get(ext, ext)
-    found._spline = _polynomial("interpolate.UnivariateSpline", x, y, w, k, np.shape(x)[0] if s is None else s)
+    found._spline = _smoothed("UnivariateSpline", x, y, w, k, np.shape(x)[0] if s is None else s)
     return found
 
 
@@ -125,15 +222,24 @@ def splrep(
     x: Any, y: Any, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3, task: int = 0, s: Any = None, t: Any = None,
     full_output: int = 0, per: int = 0, quiet: int = 1,
 ) -> Any:  # fmt: skip
-    """Knots, coefficients and degree of the spline through points, or of one polynomial near them."""
+    """Knots, coefficients and degree of the spline through points, or of one near them."""
     if task or t is not None or per or full_output or xb is not None or xe is not None:
-        raise refused("interpolate.splrep", "knots or other options", "take make_interp_spline, or s=0 alone")
+        raise refused("interpolate.splrep", "knots or other options", "take make_interp_spline, or s= alone")
     if s is None:
         m = np.shape(x)[0]
         s = 0 if w is None else m - math.sqrt(2 * m)
-    spline = make_interp_spline(x, y, k) if not is_traced(s) and s == 0 else _polynomial("interpolate.splrep", x, y, w, k, s)
-    c = spline._c[:, 0]
-    return spline.t, np.concatenate([c, np.zeros_like(spline.t[: k + 1])]), k
+    spline = make_interp_spline(x, y, k) if not is_traced(s) and s == 0 else _smoothed("splrep", x, y, w, k, s)
+    return _to_tck(spline)
+
+
+def make_splrep(
+    x: Any, y: Any, *, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3, s: Any = 0, t: Any = None, nest: Any = None,
+    bc_type: Any = None,
+) -> Any:  # fmt: skip
+    """A smoothing spline, by its own choice of knots."""
+    if any(v is not None for v in (xb, xe, t, nest, bc_type)):
+        raise refused("interpolate.make_splrep", "knots, ends or bc_type=", "leave them out, or take make_lsq_spline")
+    return make_interp_spline(x, y, k) if not is_traced(s) and s == 0 else _smoothed("make_splrep", x, y, w, k, s)
 
 
 # Smoothing, of which the parameter is stated.
@@ -366,6 +472,7 @@ class RBFInterpolator(_Traced):
 
 object_class(interpolate.make_lsq_spline, make_lsq_spline)
 object_class(interpolate.make_smoothing_spline, make_smoothing_spline)
+object_class(interpolate.make_splrep, make_splrep)
 for _made in (LSQUnivariateSpline, RectBivariateSpline, BarycentricInterpolator, KroghInterpolator, RBFInterpolator):
     object_class(getattr(interpolate, _made.name), _made)
 object_class(interpolate.UnivariateSpline, univariate_spline)

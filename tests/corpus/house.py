@@ -50,7 +50,7 @@ _OF_SCIPY = (
     "special_noncentral", "scipy_distance", "scipy_fft", "scipy_filters", "scipy_integrate", "scipy_linalg", "scipy_ndimage",
     "scipy_optimize", "scipy_signal", "scipy_statistics", "distributions", "distribution_families", "distribution_functions",
     "distribution_moments", "row_products", "scipy_interpolate", "scipy_iterations", "scipy_matrices", "scipy_resampling",
-    "scipy_sparse", "scipy_sparse_forms", "scipy_splines", "scipy_spectra", "scipy_windows", "shape_slopes",
+    "scipy_design", "scipy_sparse", "scipy_sparse_forms", "scipy_splines", "scipy_spectra", "scipy_windows", "shape_slopes",
 )  # fmt: skip
 for _rules in _OF_SCIPY:
     FOREIGN[f"runtime.rules.{_rules}"] = {"scipy"}

@@ -20,6 +20,7 @@ from gradscribe.runtime.rules import (
     scipy_resampling,
     scipy_signal,
     scipy_sparse,
+    scipy_splines,
     scipy_windows,
 )
 from gradscribe.scipy import linalg, signal
@@ -80,6 +81,9 @@ PLACES = [
            differentiable=False, empty=False),
     Sample(stats.rankdata, (((5,),),), ({}, {"method": "min"}), call=dispatched(stats.rankdata), differentiable=False,
            empty=False),
+    Sample(scipy_splines.smoothing_knots, (((9,),),),
+           call=lambda y: scipy_splines.smoothing_knots(np.arange(y.size) * 1.0, y, None, 3, 0.05, "splrep"),
+           differentiable=False, empty=False),
     Sample(scipy_filters.peaks, (((9,),),), call=lambda x: signal.find_peaks(x)[0], differentiable=False, empty=False),
 ]  # fmt: skip
 

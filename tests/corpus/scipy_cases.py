@@ -113,7 +113,10 @@ of(interpolate, "BarycentricInterpolator KroghInterpolator", lambda f: lambda y:
 of(interpolate, "barycentric_interpolate krogh_interpolate", lambda f: lambda y: f(KNOTS, y, WITHIN), HEIGHTS)
 of(interpolate, "RBFInterpolator", lambda f: lambda y: f(KNOTS[:, None], y, kernel="cubic")(WITHIN[:, None]), HEIGHTS)
 of(interpolate, "RectBivariateSpline", lambda f: lambda v: f(*AXES, v).ev(WITHIN / 5, WITHIN / 6), GRID)
+of(interpolate, "make_splrep", lambda f: lambda y: f(KNOTS, np.sin(9 * y), s=0.2)(WITHIN), HEIGHTS)
 of(interpolate, "splrep", lambda f: lambda y: f(KNOTS, y)[1], HEIGHTS)
+of(interpolate, "splint", lambda f: lambda q: f(q[0], q[1], interpolate.splrep(KNOTS, HEIGHTS)) * q[2], WITHIN)
+of(interpolate, "splder splantider", lambda f: lambda y: f(interpolate.splrep(KNOTS, y), 1)[1], HEIGHTS)
 of(interpolate, "splev", lambda f: lambda q: f(q, interpolate.splrep(KNOTS, HEIGHTS), der=1), WITHIN)
 
 # scipy.linalg
@@ -167,6 +170,8 @@ of(ndimage, "map_coordinates", lambda f: lambda p: f(IMAGE, p, mode="mirror"), P
 of(ndimage, "affine_transform", lambda f: lambda m: f(IMAGE, m, [0.3171, -0.2131], mode="mirror"), TURN)
 of(ndimage, "shift", lambda f: lambda s: f(IMAGE, s, mode="reflect"), np.array([0.6, -1.3]))
 of(ndimage, "zoom", lambda f: lambda a: f(a, 1.7, mode="mirror"), IMAGE)
+of(ndimage, "rotate", lambda f: lambda a: f(IMAGE, a[0], reshape=False, mode="wrap"), np.array([17.0]))
+of(ndimage, "spline_filter", lambda f: lambda a: f(a, 4), IMAGE)
 
 # scipy.optimize
 of(optimize, "brentq brenth ridder bisect toms748", lambda f: lambda t: f(cubic, 0.0, 2.0, args=(t[0],), xtol=1e-13), T)
@@ -227,6 +232,12 @@ of(signal, "upfirdn", lambda f: lambda x: f(C, x, 3, 2), V)
 of(signal, "resample_poly", lambda f: lambda x: f(x, 3, 2), V)
 of(signal, "filtfilt", lambda f: lambda x: f([0.3, 0.2], [1.0, -0.4], x, padlen=3), V)
 of(signal, "find_peaks", lambda f: lambda x: f(x, height=-5.0)[1]["peak_heights"] ** 2, V)
+of(
+    signal,
+    "firwin2 firls",
+    lambda f: lambda v: f(9, np.stack([0.0, v[0], v[1], 1.0]), np.stack([v[2], 1.0, v[3], 0.0])),
+    np.array([0.31, 0.52, 0.9, 0.2]),
+)
 of(signal, "sosfiltfilt", lambda f: lambda x: f(SECTIONS, x, padlen=3), V)
 of(signal, "decimate", lambda f: lambda x: f(np.concatenate([x, x[::-1]]), 2), LONG)
 of(signal, "istft", lambda f: lambda x: f(signal.stft(x, nperseg=6)[2] * 1.1, nperseg=6)[1] ** 2, LONG)
@@ -311,6 +322,7 @@ DISCRETE: dict[str, Case] = {
     "betanbinom": (lambda p: stats.betanbinom.pmf(np.arange(7), 5, p[0] + 1, p[1]), np.array([0.3, 1.4])),
     "logser": (lambda p: stats.logser.pmf(np.arange(1, 5), p[0]), np.array([0.6])),
     "planck": (lambda p: stats.planck.pmf(np.arange(5), p[0]), np.array([0.6])),
+    "zipfian": (lambda p: stats.zipfian.pmf(np.arange(1, 5), p[0], 6), np.array([0.6])),
     "boltzmann": (lambda p: stats.boltzmann.pmf(np.arange(4), p[0], 4), np.array([0.6])),
     "dlaplace": (lambda p: stats.dlaplace.pmf(np.arange(-3, 4), p[0]), np.array([0.6])),
     "yulesimon": (lambda p: stats.yulesimon.logpmf(np.arange(1, 5), p[0]), np.array([1.6])),

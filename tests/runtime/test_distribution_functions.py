@@ -84,9 +84,7 @@ def test_slopes_in_x_loc_and_scale(name: str, args: Any) -> None:
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance, err_msg=method)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in SHORT if name != "genpareto"]
-)  # which SciPy 1.15 computes out of sight
+@pytest.mark.parametrize("name", SHORT)
 def test_compiled_and_at_second_order(name: str) -> None:
     args = dict(FAMILIES)[name]
     family = getattr(stats, name)
@@ -121,6 +119,8 @@ DISCRETE: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "betanbinom": (lambda p: stats.betanbinom.pmf(np.arange(7), 5, p[0] + 1, p[1]), np.array([0.3, 1.4])),
     "logser": (lambda p: stats.logser.pmf(np.arange(5), p[0]), np.array([0.6])),
     "planck": (lambda p: stats.planck.pmf(np.arange(5), p[0]), np.array([0.6])),
+    "zipfian": (lambda p: stats.zipfian.pmf(np.arange(7), p[0], 5), np.array([1.6])),
+    "zipfian, lists": (lambda p: stats.zipfian.logpmf([1, 2, 4], p, 5), np.array([0.7, 1.6, 2.3])),
     "boltzmann": (lambda p: stats.boltzmann.pmf(np.arange(6), p[0], 4), np.array([0.6])),
     "dlaplace": (lambda p: stats.dlaplace.pmf(np.arange(-3, 4), p[0]), np.array([0.6])),
     "yulesimon": (lambda p: stats.yulesimon.logpmf(np.arange(1, 5), p[0]), np.array([1.6])),

@@ -30,6 +30,8 @@ ASKS = {
     ("polynomials.py", "roots"): "the number of roots, and their dtype",
     ("polynomials.py", "poly"): "the dtype of the result",
     ("polynomials.py", "polydiv"): "the length of the remainder",
+    ("scipy_design.py", "firls"): "an error",
+    ("scipy_design.py", "firwin2"): "an error",
     ("scipy_iterations.py", "_of_iteration"): "an error, where there is no solution",
     ("scipy_interpolate.py", "_beyond"): "an error, outside of the knots",
     ("scipy_interpolate.py", "_increasing"): "an error",
@@ -37,7 +39,7 @@ ASKS = {
     ("scipy_interpolate.py", "Interp1d"): "an error, outside of the table",
     ("scipy_interpolate.py", "RegularGridInterpolator"): "an error, outside of the grid, and axes that descend",
     ("scipy_filters.py", "sosfiltfilt"): "the length of the padding, as SciPy counts it",
-    ("scipy_splines.py", "_polynomial"): "an error",
+    ("scipy_splines.py", "_smoothed"): "FITPACK's search for its parameter, step by step",
     ("scipy_splines.py", "_Newton"): "an error, at a point twice",
     ("support.py", "happens"): "what the others call",
 }

@@ -29,7 +29,7 @@ OPS = tuple(ops())  # before any test registers one of its own
 SIZED_BY_VALUE = {
     "np.arange", "np.compress", "np.extract", "np.nonzero", "np.flatnonzero", "np.argwhere", "np.bincount",
     "gradscribe.runtime.rules.least_squares.least_squares", "gradscribe.runtime.rules.counting.unique_part",
-    "gradscribe.runtime.rules.scipy_filters.peaks",
+    "gradscribe.runtime.rules.scipy_filters.peaks", "gradscribe.runtime.rules.scipy_splines.smoothing_knots",
 }  # fmt: skip
 
 

@@ -245,7 +245,7 @@ def _library() -> tuple[str, str]:
             if found is None:
                 break
             if not words or "<" not in frame.f_code.co_qualname:  # and no wrapper around what was called
-                words = f"`{frame.f_code.co_qualname}` of {found}"
+                words = f"`{_public_name(frame)}` of {found}"
             parts = str(frame.f_globals.get("__name__", "")).split(".")
             known = _WAYS_IN.get((parts[0], parts[1] if len(parts) > 1 else "")) or _WAYS.get(found.partition(".")[0])
             way = known or way
@@ -253,6 +253,14 @@ def _library() -> tuple[str, str]:
     if words:
         return words, way or "Compute with NumPy's functions, which keep it. "
     return "", "Compute with NumPy's functions, or those of `math`, which keep it. "
+
+
+def _public_name(frame: types.FrameType) -> str:
+    """Return the name of the function of a frame; of a method of a distribution that of its family."""
+    owner: Any = frame.f_locals.get("self")
+    if type(owner).__module__.startswith("scipy.stats.") and isinstance(getattr(owner, "name", None), str):
+        return f"stats.{owner.name}.{frame.f_code.co_name}"
+    return frame.f_code.co_qualname
 
 
 def _add_user_line(error: Exception) -> None:

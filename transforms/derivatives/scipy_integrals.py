@@ -211,8 +211,34 @@ def _quad(driver: Driver, given: dict[str, Any]) -> Solved:
         return Solved(found[:2], lambda r: (*r, *found[2:]))
     weight, ends = _weight(driver, rest)
     rule = Rule(driver.path, lambda f, low, high: driver.real(f, low, high, **rest), weight=weight, ends=ends)
-    found = integral(rule, Callback(driver.path, f, args), a, b)
+    called = Callback(driver.path, f, args)
+    if str(rest.get("weight")).startswith("alg") and LOCAL.grad and (is_followed(a) or is_followed(b)):
+        low, high = (plain(limit, driver.path) for limit in (a, b))
+        value, error, *more = rule.solve(lambda s: plain(called(s), driver.path), low, high)
+        wanted = (_algebraic(driver, called, a, b, rest)._node,)
+        (value,) = attached(driver.path, (value,), wanted, lambda node, gs: list(gs))  # SciPy's own
+        return Solved((value, without_rule(driver.path, "abserr", error, wanted)), lambda r: (*r, *more))
+    found = integral(rule, called, a, b)
     return Solved(found[:2], lambda r: (*r, *found[2:]))
+
+
+def _algebraic(driver: Driver, f: Function, a: Any, b: Any, rest: dict[str, Any]) -> Any:
+    """An integral whose weight is singular at the limits, which move: from 0 to 1, times powers and logarithms of the length."""
+    length = b - a
+    low, high = rest["wvar"]
+
+    def part(weight: str) -> Any:
+        options = {**rest, "weight": weight}
+        rule = Rule(driver.path, lambda g, zero, one: driver.real(g, zero, one, **options), ends=False)
+        return integral(rule, lambda s: f(a + length * s), 0.0, 1.0)[0]
+
+    log, kind = np.log(length), rest["weight"]
+    found = part(kind)
+    if kind in ("alg-loga", "alg-logb"):
+        found = found + log * part("alg")
+    elif kind == "alg-log":
+        found = found + log * (part("alg-loga") + part("alg-logb")) + log**2 * part("alg")
+    return length ** (1.0 + low + high) * found
 
 
 def _quad_vec(driver: Driver, given: dict[str, Any]) -> Solved:

@@ -336,7 +336,19 @@ class Maker:
         return (self._class,)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._class, name)
+        value = getattr(self._class, name)
+        return _giving_objects(value) if type(value) is types.MethodType else value
+
+
+def _giving_objects(method: Any) -> Callable[..., Any]:
+    """A method of a class of SciPy's that makes objects of it (`BSpline.basis_element`): these are made of ops, too."""
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        found = method(*args, **kwargs)
+        return found if (of_ops := made_of_ops(found)) is None else of_ops
+
+    return call
 
 
 class _Waiting:

@@ -173,8 +173,38 @@ def test_filters() -> None:
     check(lambda x: np.sum(np.sin(signal.sosfilt(sos, x, zi=start)[1])), WAVE[0])
     check(lambda s: np.sum(np.sin(signal.sosfilt(s * np.array([1, 1, 1, 0, 1, 1]) + np.eye(6)[3], WAVE))), sos)
     check(lambda x: np.sum(np.sin(signal.detrend(x, overwrite_data=True))), WAVE)
-    with pytest.raises(NotImplementedError, match='use method="pad"'):
-        gs.grad(lambda x: np.sum(signal.filtfilt(B, A1, x, method="gust")))(WAVE)
+
+
+@pytest.mark.parametrize("irlen", [None, 3])
+def test_gustafssons_filter(irlen: int | None) -> None:
+    of = lambda b, a, x, axis=-1: np.sum(np.sin(signal.filtfilt(b, a, x, axis, method="gust", irlen=irlen)))
+    check(lambda x: of(B, A1, x), WAVE)
+    check(lambda x: of(B, A1, x, 0), WAVE.T.copy())
+    check(lambda a: of(B, a, WAVE), A1)
+    check(lambda b: of(b, A1, WAVE[0]), B)
+    check(lambda b: of(b, A1[:1], WAVE[0]), B[:1])
+
+
+def test_design_of_finite_filters() -> None:
+    bands, gains = np.array([0.0, 0.31, 0.52, 1.0]), np.array([0.9, 1.0, 0.2, 0.0])
+    ends = np.array([1.0, 0.0, 0.0, 1.0])
+    for options in ({}, {"window": None}, {"nfreqs": 33, "window": ("kaiser", 3.0)}):
+        check(lambda g, o=options: np.sum(np.sin(5 * signal.firwin2(8, bands, g * [1, 1, 1, 0], **o))), gains)
+    check(
+        lambda g: np.sum(np.exp(5 * signal.firwin2(9, 100 * bands, g * (1 - ends), antisymmetric=True, fs=200))), gains
+    )
+    check(lambda f: np.sum(np.sin(5 * signal.firwin2(9, [0.0, f[0], f[1], 1.0], gains))), bands[1:3])
+    check(lambda g: np.sum(np.sin(5 * signal.firls(9, bands, g**2, weight=[1.0, g[1]]))), gains)
+    check(lambda f: np.sum(np.sin(5 * signal.firls(9, [(0.0, f[0]), (f[1], 100.0)], gains, fs=200))), 100 * bands[1:3])
+    for f, words in (
+        (lambda g: signal.firwin2(8, [0.0, 0.5, 0.5, 1.0], g), "occurs twice"),
+        (lambda g: signal.firwin2(8, [0.1, 0.3, 0.5, 1.0], g), "must start with 0"),
+        (lambda g: signal.firwin2(8, bands, g + 1.0), "must have zero gain"),
+        (lambda g: signal.firls(8, bands, g), "numtaps must be odd"),
+        (lambda g: signal.firls(9, bands[::-1], g), "must be increasing"),
+    ):
+        with pytest.raises((ValueError, NotImplementedError), match=words):
+            gs.grad(lambda g, f=f: np.sum(f(g)))(gains)
 
 
 @pytest.mark.parametrize("boundary", ["fill", "wrap", "symm"])
@@ -192,8 +222,11 @@ def test_filters_of_images(mode: str) -> None:
 
 def test_filters_of_images_say_what_has_no_gradient() -> None:
     check(lambda s: np.sum(np.sin(ndimage.gaussian_filter(IMAGE, s, radius=2))), 0.7)
-    with pytest.raises(NotImplementedError, match="radius="):
-        gs.grad(lambda s: np.sum(ndimage.gaussian_filter(IMAGE, s)))(0.7)
+    check(lambda s: np.sum(np.sin(ndimage.gaussian_filter(IMAGE, [s, 2 * s], (0, 1)))), 0.7)
+    check(lambda s: np.sum(np.sin(ndimage.gaussian_filter(IMAGE, s))), np.array([0.7, 1.2]))
+    reaches = gs.compile(gs.grad(lambda s: np.sum(np.sin(ndimage.gaussian_filter(IMAGE, s)))))
+    for s in (0.7, 0.71, 1.9, 0.3):  # other lengths of the bell
+        assert reaches(s) == gs.grad(lambda s: np.sum(np.sin(ndimage.gaussian_filter(IMAGE, s))))(s)
     with pytest.raises(NotImplementedError, match="use what it returns"):
         gs.grad(lambda x: np.sum(ndimage.convolve(x, KERNEL, np.empty((4, 5)))))(IMAGE)
     with pytest.raises(gs.GradientLossError, match="scipy"):
