@@ -11,6 +11,7 @@ import re
 import sys
 import types
 import typing
+from opcode import opmap
 from typing import Any, NamedTuple
 
 from ...runtime.errors import NoRuleError
@@ -30,12 +31,14 @@ __all__ = [
     "pruned",
     "saved_at",
     "short_name",
+    "site_of",
     "source_lines",
     "user_asks",
     "user_site",
     "user_stack",
 ]
 
+_CACHE = opmap["CACHE"]
 F = typing.TypeVar("F", bound=typing.Callable[..., Any])
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _HOUSES = tuple(
@@ -87,6 +90,14 @@ class CalledSite(Site):
     """The site of an operation of a backward pass, with the calls that led to the operation that it belongs to."""
 
     calls: tuple[Site, ...] = ()
+
+
+def site_of(frame: types.FrameType) -> Site:
+    """Return the instruction that a frame is at."""
+    code, offset = frame.f_code, frame.f_lasti
+    while offset > 0 and code.co_code[offset] == _CACHE:  # one that CPython came to run inline waits behind its cache
+        offset -= 2
+    return Site(code, offset, frame.f_lineno)
 
 
 def called_site(site: Site, calls: tuple[Site, ...]) -> Site:
@@ -145,7 +156,7 @@ def user_site() -> Site | None:
     while frame is not None:
         filename = frame.f_code.co_filename
         if not is_ours(filename) and not is_library(filename):
-            return Site(frame.f_code, frame.f_lasti, frame.f_lineno)
+            return site_of(frame)
         frame = frame.f_back
     return None
 
@@ -198,7 +209,7 @@ def calls_to(code: types.CodeType, within: set[types.CodeType]) -> tuple[Site, .
     found: list[Site] = []
     while frame is not None and (frame := frame.f_back) is not None:
         if frame.f_code in within:
-            found.append(Site(frame.f_code, frame.f_lasti, frame.f_lineno))
+            found.append(site_of(frame))
         elif frame.f_code.co_filename != _METHODS:
             break
     return tuple(found)
@@ -211,7 +222,7 @@ def user_stack() -> tuple[Site, ...]:
     while frame is not None:
         filename = frame.f_code.co_filename
         if not is_ours(filename) and not is_library(filename):
-            sites.append(Site(frame.f_code, frame.f_lasti, frame.f_lineno))
+            sites.append(site_of(frame))
         frame = frame.f_back
     return tuple(reversed(sites))
 

@@ -21,7 +21,7 @@ from ....runtime.registry import lookup
 from ....runtime.rules.control import size_of
 from ....runtime.user_ops import USERS, is_users
 from ....tracer.core.count import size_called
-from ....tracer.core.site import Site
+from ....tracer.core.site import Site, site_of
 from ....tracer.core.tensor_base import Operand, wrap
 
 if TYPE_CHECKING:
@@ -104,8 +104,7 @@ class Size(int):
         """Return the outcome of a comparison two frames up; one in the user's code is remembered."""
         frame = sys._getframe(2)
         if type(outcome) is bool and frame.f_code in self.owner.findings.codes:
-            site = Site(frame.f_code, frame.f_lasti, frame.f_lineno)
-            self.owner.findings.compared.setdefault(Compared(site, outcome))
+            self.owner.findings.compared.setdefault(Compared(site_of(frame), outcome))
         return outcome
 
     def __eq__(self, other: Any) -> Any:

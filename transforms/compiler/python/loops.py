@@ -64,7 +64,10 @@ class _Loop:
         self.hidden = {"enumerate", "range", "reversed", "zip"}.intersection(
             walk.signature.parameters
         )  # behind the user's names
-        self.range = range_of(scan) if (whole or not self.xs) and not self.hidden else None
+        lists = {name_of(walk.trees[x.given]) for x in self.xs}
+        self.range = None if self.hidden else range_of(scan)
+        if self.range is not None and not whole and (len(lists) > 1 or (lists and self.range.step != 1)):
+            self.range = None
         if self.range is not None and bounds(walk, scan, self.range, self.outside(self.range.start)) is None:
             self.range = None
         if (self.rows and whole) or self.range is not None:
@@ -279,7 +282,7 @@ class _Loop:
             self.stop, test = (None, test) if alone else (test, constant_tree(True))
             self.fetch(body, xs)
             return Head(test=test)
-        if self.indexed:
+        if self.indexed and self.range is None:
             self.index = body.naming.names.new(body.naming.wishes.get(scan.place) or self.free_index())
             self.trees[scan.place] = name_tree(self.index)
         target: Any = name_tree(self.index or "_", store=True)
@@ -414,8 +417,14 @@ class _Loop:
             body.add(assign(named_item(self.walk, body, x), item), self.beside)
 
     def item(self, name: str) -> Any:
-        """`hs[i]`."""
-        return gast.Subscript(value=name_tree(name), slice=name_tree(str(self.index)), ctx=gast.Load())
+        """`hs[i]`; of a range of the user's, `hs[j - 1]`."""
+        index: Any = name_tree(str(self.index))
+        if self.range is not None:
+            start = self.range.start
+            first = self.trees[start] if isinstance(start, Value) else constant_tree(abs(start))
+            sign = gast.Add() if type(start) is int and start < 0 else gast.Sub()
+            index = gast.BinOp(left=self.trees[self.range.item], op=sign, right=first)
+        return gast.Subscript(value=name_tree(name), slice=index, ctx=gast.Load())
 
     def count_trips(self, times: Any) -> None:
         """Decide how the number of trips is written behind the loop; a variable counts them, where nothing else does."""

@@ -257,6 +257,8 @@ def _belongs(pairs: list[tuple[str, Any]], call: Call, results: Collection[str])
 
 def _form(value: Any) -> str | None:
     """Return the form of a short computation, without the names in it and NumPy's functions; None of anything else."""
+    if isinstance(value, gast.Compare):
+        return "compared" if all(map(_word, (value.left, *value.comparators))) else None
     if isinstance(value, gast.BinOp):
         parts, form = [value.left, value.right], type(value.op).__name__
     elif isinstance(value, gast.UnaryOp):

@@ -255,6 +255,54 @@ def test_a_length_is_fixed_along_its_own_axis() -> None:
     assert "x: float64[n, 2]; y: float64[m]" in gs.grad(f).source(np.ones((4, 2)), np.ones(2))
 
 
+def by_rows_of_a_loop(w: Any, pairs: Any) -> Any:
+    total: Any = 0.0
+    for k in range(len(pairs)):
+        i, j = pairs[k]
+        total = total + (w[i] - w[j]) ** 2
+    return total
+
+
+def by_items_of_a_loop(w: Any, pairs: Any) -> Any:
+    total: Any = 0.0
+    for i, j in pairs:
+        if w[i] > w[j]:
+            total = total + w[i]
+        total = total + (w[i] - w[j]) ** 2
+    return total
+
+
+def by_what_a_loop_carries(w: Any, start: Any) -> Any:
+    for _ in range(6):
+        x, y = start
+        start = np.array([x - w[0] * y, y + w[1] * x])
+    return np.sum(start)
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "said", "words"),
+    [
+        (by_rows_of_a_loop, [(4, 2), (7, 2), (5, 2)], "pairs: int64[m, 2]", "pairs.shape[1]: 2, fixed by `i, j`"),
+        (by_items_of_a_loop, [(4, 2), (7, 2), (5, 2)], "pairs: int64[m, 2]", "pairs.shape[1]: 2, fixed by `i, j`"),
+        (by_what_a_loop_carries, [(2,)], "start: float64[2]", "start.shape[0]: 2, fixed by `x, y`"),
+    ],
+    ids=["rows", "items", "carried"],
+)
+def test_a_length_that_is_fixed_in_a_loop_is_said(
+    function: Callable[..., Any], args: list[tuple[int, ...]], said: str, words: str
+) -> None:
+    compiled, eager = gs.compile(gs.grad(function)), gs.grad(function)
+    w = np.linspace(0.5, 2.0, 9)
+    for shape in args:
+        places = np.arange(np.prod(shape)).reshape(shape) % 9
+        places = places if len(shape) == 2 else 0.5 * places
+        assert difference(compiled(w, places), eager(w, places)) is None
+    assert said in compiled.source(w, places)
+    assert words in str(gs.explain(compiled))
+    with pytest.raises(ValueError, match="too many values to unpack"):
+        compiled(w, np.zeros((*shape[:-1], 3), places.dtype))
+
+
 ENDS = np.array([0, 3, 5])
 
 

@@ -238,3 +238,31 @@ def test_a_run_that_is_given_one_value_for_several_parameters_does_not_merge_the
 
 
 SEEN = rng.normal(size=4)
+
+
+def rate_by_places(state, t, rates):
+    """A right-hand side as SciPy asks for it, that reads its state by places."""
+    x, y = state[0], state[1]
+    a, b, c, d = rates
+    return np.stack([a * x - b * x * y, d * x * y - c * y + t])
+
+
+def fitted(rates, state, seen, dt):
+    total = 0.0
+    for target in seen:
+        k1 = rate_by_places(state, 0.0, rates)
+        k2 = rate_by_places(state + 0.5 * dt * k1, 0.5 * dt, rates)
+        k3 = rate_by_places(state + 0.5 * dt * k2, 0.5 * dt, rates)
+        k4 = rate_by_places(state + dt * k3, dt, rates)
+        state = state + dt / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        total = total + np.sum((state - target) ** 2)
+    return total
+
+
+def test_a_helper_reads_the_same_however_often_python_ran_it() -> None:
+    """CPython rewrites an instruction that ran a few times, and enters `__getitem__` of Python's by another way then."""
+    args = (np.array([1.0, 0.1, 1.5, 0.07]), np.array([10.0, 5.0]), rng.normal(size=(9, 2)), 0.05)
+    texts = {str(gs.source(gs.value_and_grad(fitted), *args)) for _ in range(6)}
+    assert len(texts) == 1
+    (text,) = texts
+    assert calls_of("rate_by_places_vjp", text) == 4

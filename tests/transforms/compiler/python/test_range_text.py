@@ -84,13 +84,13 @@ def test_it_gives_the_bits_of_eager_at_every_length(f: Callable[..., Any]) -> No
 def test_a_trip_that_needs_its_number_too_counts_from_none() -> None:
     def f(x: Any) -> Any:
         ys = []
-        for t in range(2, 8):
+        for t in range(2, 8, 2):
             ys.append(x[t] * x[t - 2])
         return np.sum(np.stack(ys) ** 2)
 
     text = str(gs.source(gs.grad(f), np.linspace(0.1, 1.0, 12)))
-    assert "for t in range(2, 8):" in text
-    assert "t = 2 + trip\n" in text
+    assert "for t in range(2, 8, 2):" in text
+    assert "t = 2 + trip * 2\n" in text
     x = np.linspace(0.1, 1.0, 12)
     assert difference(gs.compile(gs.grad(f))(x), gs.grad(f)(x)) is None
 
@@ -107,3 +107,43 @@ def test_an_index_that_is_a_sum_stands_where_it_is_read() -> None:
     text = str(gs.source(gs.grad(f, (0, 1)), *args))
     assert text.count("image[k : k + n]") == 4  # two of them in comments
     assert difference(gs.compile(gs.grad(f, (0, 1)))(*args), gs.grad(f, (0, 1))(*args)) is None
+
+
+def over_pairs(x: Any) -> Any:
+    energy = 0.0
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):
+            d = x[i] - x[j]
+            energy = energy + 1.0 / np.sqrt(d * d + 0.1)
+    return energy
+
+
+def from_the_second(x: Any) -> Any:
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(1, i + 2):
+            total = total + np.sin(x[i] * x[j - 1])
+    return total
+
+
+@pytest.mark.parametrize(
+    ("f", "head", "item"),
+    [
+        (over_pairs, "for j in reversed(range(i + 1, x.size)):", "row[j - (i + 1)]"),
+        (from_the_second, "for j in reversed(range(1, i + 2)):", "[j - 1]"),
+    ],
+    ids=["pairs", "from 1"],
+)
+def test_a_range_that_begins_elsewhere_in_each_trip_reads_its_list_by_the_place(
+    f: Callable[..., Any], head: str, item: str
+) -> None:
+    text = str(gs.source(gs.grad(f), np.linspace(0.1, 1.0, 6)))
+    assert head in text
+    assert item in text
+    assert "trip" not in text
+    eager, compiled = gs.grad(f), gs.compile(gs.grad(f))
+    for n in (6, 4, 9, 2, 1):
+        x = np.linspace(0.1, 1.0, n)
+        assert difference(compiled(x), eager(x)) is None
+    x = np.linspace(0.1, 1.0, 4)
+    assert difference(gs.compile(gs.hessian(f))(x), gs.hessian(f)(x)) is None

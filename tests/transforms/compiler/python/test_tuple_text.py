@@ -22,6 +22,17 @@ def test_what_the_user_assigns_in_one_statement_is_one() -> None:
     assert "# test_tuple_text.py:16" not in text.partition("# backward")[0]
 
 
+def test_masks_of_one_line_are_one_statement() -> None:
+    def f(x: Any, low: Any) -> Any:
+        return np.sum(np.where(x > low, x**2, np.where(x > 0, x * low, 0.0)))
+
+    args = np.linspace(-1.0, 2.0, 7), np.float64(0.5)
+    eager = gs.value_and_grad(f)
+    text = str(gs.source(eager, *args))
+    assert re.search(r"^    (\w+), (\w+) = x > low, x > 0$", text, re.MULTILINE)
+    assert difference(gs.compile(eager)(*args), eager(*args)) is None
+
+
 def test_what_depends_on_another_is_another_statement() -> None:
     def f(x: Any) -> Any:
         a, b = np.sin(x), np.cos(np.sin(x))
