@@ -199,9 +199,8 @@ def _each(level: Level, func: Any, given: tuple[Any, ...], structure: Any, optio
     shown = [Level.shown(x, (level,)) if own else x for x, own in zip(given, many, strict=True)]
     found = []
     y0, t, *leaves = [x[0] if own else x for x, own in zip(shown, many, strict=True)]
-    plain(
-        flatten(func(y0, t[0], *unflatten(structure, leaves)))[0], _PATH
-    )  # which raises where it reads what is mapped
+    first = func(y0, t[0], *unflatten(structure, leaves))
+    plain(flatten(first)[0], _PATH)  # which raises where it reads what is mapped
     with under(tuple([other for other in LOCAL.levels if other is not level])):
         for k in range(int(level.size)):
             y0, t, *leaves = [x[k] if own else x for x, own in zip(shown, many, strict=True)]

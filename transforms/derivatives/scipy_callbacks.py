@@ -353,6 +353,19 @@ def same(a: Any, b: Any) -> bool:
     return bool(np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True))
 
 
+def is_degenerate(function: Callable[..., Any], at: Any, jac: Any, value: Any) -> bool:
+    """Whether equations have a multiple root, next to which their slopes are small by chance of where a method ended.
+
+    Of a simple root the slopes are the same after Newton's next step; of `x^m` they are half of what they were, or less.
+    """
+    jac, value = np.asarray(jac), np.asarray(value)
+    step = value / jac if not jac.ndim else np.linalg.solve(jac, value)
+    with grad_mode(False):
+        after = np.asarray(plain(Run(function, (at - step,)).jacobian(), ""))
+    change = after / jac * step - step if not jac.ndim else np.linalg.solve(jac, after @ step) - step
+    return bool(np.any(np.abs(change) > 0.4 * np.abs(step) + 1e-3 * np.max(np.abs(step), initial=0.0)))
+
+
 def solved_matrix(path: str, jac: Any, g: Any, what: str) -> Any:
     """The solution w of `jac^T w = g`, of numbers or of a vector; raises where there is none."""
     held = np.asarray(jac._value if isinstance(jac, Operand) else jac)

@@ -21,6 +21,7 @@ from .scipy_callbacks import (
     Solved,
     attached,
     hide_the_rest,
+    is_degenerate,
     not_converged,
     plain,
     singular,
@@ -109,7 +110,7 @@ def optimum(
     if not edges:
         return x, *values
     if run is not None and run.edges:
-        _check(path, at, run, why_not)
+        _check(path, at, run, why_not, stationary)
 
     def pull(node: Attached, gs: tuple[Any, ...]) -> list[Any]:
         """The cotangents of `edges`: through the other results to the optimum, and through that."""
@@ -173,13 +174,14 @@ def _free(path: str, run: Run, x: Any, low: Any, high: Any) -> Any:
     return ~held
 
 
-def _check(path: str, x: Any, run: Run, why_not: Any) -> None:
+def _check(path: str, x: Any, run: Run, why_not: Any, stationary: Stationary) -> None:
     """Raise where Newton's next step is not small: a kink, a bound, or a method that ended too early.
 
     BFGS and others call their end a failure where the last digits are lost: it counts as one where the step is not tiny.
     """
     with grad_mode(False):
-        step = solved_matrix(path, run.jacobian(), np.asarray(run.value), "the Hessian")
+        hessian = run.jacobian()
+        step = solved_matrix(path, hessian, np.asarray(run.value), "the Hessian")
     share = np.max(np.abs(step), initial=0.0) / (1.0 + np.max(np.abs(x), initial=0.0))
     if why_not is not None and not share <= _TINY:
         raise not_converged(path, why_not)
@@ -189,6 +191,8 @@ def _check(path: str, x: Any, run: Run, why_not: Any) -> None:
             "the gradient is not zero there (a kink, or a method that has ended too early): set a smaller tolerance, or take a "
             "method with gradients",
         )
+    if is_degenerate(stationary, x, hessian, run.value):
+        raise singular(path, "the Hessian is singular next to it, so that the optimum does not move smoothly")
 
 
 def _refuse_traced(path: str, bounds: Any) -> None:

@@ -17,6 +17,7 @@ from .scipy_callbacks import (
     Solved,
     attached,
     hide_the_rest,
+    is_degenerate,
     not_converged,
     plain,
     singular,
@@ -143,7 +144,11 @@ def _check_simple(path: str, residual: Residual, x: Any, run: Run) -> None:
     scale = max(abs(float(x)), 1.0)
     near = [(abs(float(s) - float(x)), float(f)) for s, f in residual.seen if np.size(s) == 1 == np.size(f)]
     near = [(d, f) for d, f in near if 1e-9 * scale < d < 1e-4 * scale]
-    if slope == 0 or (near and abs(min(near)[1] - at) / min(near)[0] > 1e3 * abs(slope)):
+    if (
+        slope == 0
+        or is_degenerate(residual, x, slope, at)
+        or (near and abs(min(near)[1] - at) / min(near)[0] > 1e3 * abs(slope))
+    ):
         raise singular(path, "it is a multiple root, or a jump, where the function has no slope that tells")
 
 

@@ -364,3 +364,16 @@ def test_what_has_no_derivative_raises_by_name(name: str) -> None:
             warnings.simplefilter("ignore")
             with pytest.raises(error, match=words):
                 run(1.0)
+
+
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "Nelder-Mead", "Powell"])
+def test_an_optimum_whose_hessian_is_singular_only_next_to_it_raises(method: str) -> None:
+    quartic = lambda t: (
+        optimize.minimize(lambda x: x[0] ** 4 - t * x[0] + (x[1] - 1.0) ** 2, [0.5, 0.2], method=method).x
+    )
+    with pytest.raises(gs.SingularPointError, match=r"Hessian is singular|gradient is not zero"):
+        gs.grad(lambda t: np.sum(quartic(t)))(0.0)
+    steep = lambda t: optimize.minimize(
+        lambda x: np.exp(10 * (x[0] - t)) - 10 * x[0], [0.5], method=method, tol=1e-10
+    ).x[0]
+    np.testing.assert_allclose(gs.grad(steep)(0.3), 1.0, rtol=1e-4)  # strongly curved, and simple

@@ -313,3 +313,10 @@ def test_a_minimum_that_counts_as_a_root_raises() -> None:
 
     with pytest.raises(gs.ConvergenceError, match="the equations do not hold there"):
         gs.grad(minimum)(0.8)
+
+
+def test_a_root_whose_slope_is_zero_only_next_to_it_raises() -> None:
+    cubic = lambda t: optimize.newton(lambda x: x**3 - t, 0.5, maxiter=200)
+    with pytest.raises(gs.SingularPointError, match="multiple root"):
+        gs.grad(cubic)(0.0)
+    np.testing.assert_allclose(gs.grad(cubic)(8.0), 1 / 12, rtol=1e-6)
