@@ -16,7 +16,7 @@ import numpy as np
 
 from gradscribe.runtime import lookup, ops
 from gradscribe.runtime.ops import Op, Vjp
-from gradscribe.tracer.core import engine
+from gradscribe.tracer.core import cotangents
 
 from checks import TABLE, cases, gradient_problem
 from samples import BINARY, NEWER
@@ -151,24 +151,23 @@ def conjugates_dropped() -> Iterator[Tried]:
 
 def reductions_missing() -> Iterator[Tried]:
     """An engine that takes one slice of a broadcast axis in place of its sum, once for each op that broadcasts."""
-    fit = engine.fit
+    summed = cotangents.summed
 
-    def without_sums(g: Any, meta: Any) -> Any:
-        shape = meta[0]
+    def without_sums(g: Any, shape: tuple[int, ...]) -> Any:
         while np.ndim(g) > len(shape):
             g = g[0]
         for axis, n in enumerate(shape):
             if n == 1 < np.shape(g)[axis]:
                 g = np.take(g, [0], axis=axis)
-        return fit(g, meta)
+        return g
 
     for fn, group in TABLE.items():
         if any(s.shapes is BINARY and s.differentiable for s in group) and fn is not np.heaviside:  # which has no slope
-            engine.fit = without_sums
+            cotangents.summed = without_sums
             try:
                 yield lookup(fn).path, caught(fn)  # type: ignore[union-attr]
             finally:
-                engine.fit = fit
+                cotangents.summed = summed
 
 
 FAULTS: dict[str, Callable[[], Iterator[Tried]]] = {
