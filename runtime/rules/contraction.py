@@ -36,15 +36,18 @@ def matmul_x(g: Any, y: Any, ndim: int) -> Any:
     return g @ (y.T if np.ndim(y) == 2 else np.swapaxes(y, -1, -2))
 
 
-def matmul_y(g: Any, x: Any, ndim: int) -> Any:
-    """The cotangent of the second operand of `x @ y`, which has `ndim` axes."""
+def matmul_y(g: Any, x: Any, y_shape: Any) -> Any:
+    """The cotangent of the second operand of `x @ y`."""
+    ndim = len(y_shape)
     if np.ndim(x) == 1:
         return g * x if ndim == 1 else expanded(x, -1) * expanded(g, -2)
     if np.ndim(x) == 2:
         if ndim <= 2:
             return x.T @ g
     elif ndim <= 2:  # a stack of matrices times one: one product over all rows
-        return np.tensordot(x, g, (tuple(range(np.ndim(x) - 1)),) * 2)
+        if 0 in y_shape:
+            return np.tensordot(x, g, (tuple(range(np.ndim(x) - 1)),) * 2)
+        return np.reshape(x, (-1, y_shape[0])).T @ np.reshape(g, (-1, *y_shape[1:]))
     return np.swapaxes(x, -1, -2) @ g
 
 
@@ -58,12 +61,13 @@ def dot_x(g: Any, y: Any, ndim: int) -> Any:
     return np.tensordot(g, y, (tuple(range(-kept, 0)), (*range(kept - 1), kept)))
 
 
-def dot_y(g: Any, x: Any, ndim: int) -> Any:
+def dot_y(g: Any, x: Any, y_shape: Any) -> Any:
     """The cotangent of the second operand of `np.dot(x, y)`."""
+    ndim = len(y_shape)
     if ndim == 0 or np.ndim(x) == 0:
         return g * x
     if ndim <= 2:
-        return matmul_y(g, x, ndim)
+        return matmul_y(g, x, y_shape)
     rows = tuple(range(np.ndim(x) - 1))
     return np.moveaxis(np.tensordot(x, g, (rows, rows)), 0, -2)
 

@@ -40,7 +40,7 @@ infix(np.matmul, operator.matmul, "@")
 rule(
     np.matmul,
     x=lambda g, y, x_shape: matmul_x(g, y, len(x_shape)),
-    y=lambda g, x, y_shape: matmul_y(g, x, len(y_shape)),
+    y=lambda g, x, y_shape: matmul_y(g, x, y_shape),
 )
 
 
@@ -120,7 +120,7 @@ op(np.dot, "x, y", bilinear)
 rule(
     np.dot,
     x=lambda g, y, x_shape: dot_x(g, y, len(x_shape)),
-    y=lambda g, x, y_shape: dot_y(g, x, len(y_shape)),
+    y=lambda g, x, y_shape: dot_y(g, x, y_shape),
 )
 takes_out("a b out", np.dot)
 
@@ -423,7 +423,7 @@ op(np.linalg.matmul, "x, y", bilinear)
 rule(
     np.linalg.matmul,
     x=lambda g, y, x_shape: matmul_x(g, y, len(x_shape)),
-    y=lambda g, x, y_shape: matmul_y(g, x, len(y_shape)),
+    y=lambda g, x, y_shape: matmul_y(g, x, y_shape),
 )
 batching(np.linalg.matmul)(batched_matmul)
 

@@ -210,3 +210,26 @@ def test_cross_products_in_the_plane(a: Any, b: Any, options: dict[str, int], rn
     gradient = gs.grad(f, argnums=(0, 1))
     for found, expected in zip(gs.compile(gradient, verify="first calls")(x, y), gradient(x, y), strict=True):
         assert unlike(found, expected) is None
+
+
+@pytest.mark.parametrize("op", [np.matmul, np.dot], ids=["matmul", "dot"])
+@pytest.mark.parametrize("y", [(3,), (3, 2), (0,), (3, 0), (0, 2), (0, 0)], ids=str)
+@pytest.mark.parametrize("batch", [(4, 2), (2, 1, 3), (0, 2), (2, 0)], ids=str)
+def test_a_stack_of_rows_times_a_matrix(op: Any, y: Any, batch: Any, rng: np.random.Generator) -> None:
+    """The matrix's cotangent is one product over all rows, where a length is 0 as well."""
+    given = rng.normal(size=(*batch, y[0])), rng.normal(size=y)
+    gradient = gs.grad(lambda x, y: np.sum(np.sin(op(x, y))), argnums=(0, 1))
+    found = gradient(*given)
+    rows = tuple(range(len(batch)))
+    expected = np.tensordot(given[0], np.cos(op(*given)), (rows, rows))
+    np.testing.assert_allclose(found[1], expected, rtol=1e-12, atol=1e-14)
+    for turned in (given[0], np.ascontiguousarray(given[0].T).T):
+        eager = gradient(turned, given[1])
+        for one, other in zip(gs.compile(gradient, verify="first calls")(turned, given[1]), eager, strict=True):
+            assert unlike(one, other) is None
+
+
+def test_the_gradient_of_a_layer_of_a_stack_reads_as_one_product(rng: np.random.Generator) -> None:
+    text = str(gs.source(gs.grad(lambda W, x: np.sum(np.tanh(x @ W))), rng.normal(size=(3, 2)), np.ones((5, 4, 3))))
+    assert "x.reshape(-1, W.shape[0]).T @ " in text
+    assert ".reshape(-1, W.shape[1])" in text
