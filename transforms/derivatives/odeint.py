@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ...runtime.errors import CompileError
+from ...runtime.errors import AutogradError, CompileError
 from ...runtime.registry import require
 from ...runtime.unpatched import np
 from ...tracer.autograd.function import Function
@@ -20,7 +20,7 @@ from ...tracer.tensors.batched import Level
 from ..trees import flatten, unflatten
 from ..user_code.scope import as_it_runs, scope
 from .odeint_calls import named, recorded
-from .scipy_callbacks import Inputs, plain
+from .scipy_callbacks import Inputs, differs, plain
 from .scipy_jumps import Sample, jump_along, jumps_along, sample_state, starts_at
 from .scipy_ode import Rule, Trajectory, as_array
 from .vjp import forward, vjp
@@ -198,15 +198,24 @@ def _each(level: Level, func: Any, given: tuple[Any, ...], structure: Any, optio
     many = [level in levels_of(x) for x in given]
     shown = [Level.shown(x, (level,)) if own else x for x, own in zip(given, many, strict=True)]
     found = []
-    y0, t, *leaves = [x[0] if own else x for x, own in zip(shown, many, strict=True)]
-    first = func(y0, t[0], *unflatten(structure, leaves))
-    plain(flatten(first)[0], _PATH)  # which raises where it reads what is mapped
     with under(tuple([other for other in LOCAL.levels if other is not level])):
         for k in range(int(level.size)):
             y0, t, *leaves = [x[k] if own else x for x, own in zip(shown, many, strict=True)]
+            if not k:
+                _check_alike(level, functools.partial(func, y0, t[0], *unflatten(structure, leaves)))
             found.append(_solve(func, y0, t, unflatten(structure, leaves), options, ours))
         stacked = np.stack(found)
     return Level.hidden(stacked, (level,))
+
+
+def _check_alike(level: Level, call: Callable[[], Any]) -> None:
+    """Raise where what a function gives for the first example depends on what the others are: it reads what is mapped."""
+    try:
+        found = flatten(call())[0]
+    except AutogradError as error:
+        raise differs(_PATH) from error
+    if any(level in levels_of(x) for x in found):
+        raise differs(_PATH)
 
 
 def _value(x: Any) -> Any:

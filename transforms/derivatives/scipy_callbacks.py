@@ -30,6 +30,7 @@ __all__ = [
     "Solved",
     "attached",
     "changed",
+    "differs",
     "hide_the_rest",
     "not_converged",
     "one_by_one",
@@ -68,16 +69,21 @@ class Callback:
             return plain(self(*xs), self.path)
 
 
+def differs(path: str) -> Exception:
+    """The error of a function that reads what gs.vmap maps."""
+    return blame(
+        NoRuleError(
+            f"scipy.{path} of a function that differs from example to example under gs.vmap has no rule: call it in a "
+            "loop, one example after the other."
+        )
+    )
+
+
 def plain(value: Any, path: str) -> Any:
     """A value, or those in a tuple, list or dict, without Tensors."""
     if isinstance(value, Operand):
         if levels_of(value):
-            raise blame(
-                NoRuleError(
-                    f"scipy.{path} of a function that differs from example to example under gs.vmap has no rule: call it in a "
-                    "loop, one example after the other."
-                )
-            )
+            raise differs(path)
         return value._value
     if type(value) in (tuple, list):
         return type(value)([plain(v, path) for v in value])

@@ -32,6 +32,7 @@ LOOPS = {
     "gradscribe.runtime.rules.distribution_functions.of_family",
     *[f"gradscribe.runtime.rules.scipy_matrices.{name}" for name in ("exchanges", "logm", "lu_packed", "order_of", "row_order")],
     *[f"gradscribe.runtime.rules.scipy_resampling.{name}" for name in ("prefilter", "prefilter_back")],
+    "gradscribe.runtime.rules.scipy_splines.smoothing_knots",
     *[f"gradscribe.runtime.rules.scipy_iterations.{name}" for name in ("iterated", "iterated_back")],
     *[f"gradscribe.runtime.rules.scipy_sparse.{name}" for name in ("compressed_product", "compressed_solve")],
     "gradscribe.runtime.rules.scipy_linalg.expm", "gradscribe.runtime.rules.scipy_linalg.solve_banded",

@@ -365,7 +365,16 @@ def test_a_number_of_each_example_is_taken_by_float_and_item() -> None:
 def test_what_was_stored_outside_is_refused() -> None:
     kept: list[Any] = []
     gs.vmap(lambda x: (kept.append(x), x)[1])(X)
-    for use in (lambda t: t + 1, np.sin, np.sum, lambda t: t[0], lambda t: t.sum()):
+    for use in (
+        lambda t: t + 1,
+        lambda t: -t,
+        abs,
+        np.sin,
+        np.sum,
+        lambda t: t[0],
+        lambda t: t.sum(),
+        lambda t: t.exp(),
+    ):
         with pytest.raises(gs.AutogradError, match="used after that function has returned"):
             use(kept[0])
     with pytest.raises(gs.AutogradError, match="one value for each example"):

@@ -74,8 +74,9 @@ class Nesting:
         return statement is not None
 
     def end(self) -> list[Statement]:
-        """Return all statements."""
-        self.nest(list(self.waiting))
+        """Return all statements; what still waits where a path has returned is read in other paths alone."""
+        if not self.made or not isinstance(self.made[-1], Return):
+            self.nest(list(self.waiting))
         return self.made
 
     def close(self, trees: dict[Value, Any], nested: set[Value]) -> list[Statement]:
