@@ -18,7 +18,10 @@ da = pytest.importorskip("dask.array")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default"), pytest.mark.xdist_group("time")]
 
 MB = 1_000_000
-SHARD, BOUND = 4 * MB, 64 * MB  # a worker of one thread holds two shards, what reading one takes, and what is made of one
+SHARD, BOUND = (
+    4 * MB,
+    64 * MB,
+)  # a worker of one thread holds two shards, what reading one takes, and what is made of one
 SIZE = 4 * BOUND
 
 
