@@ -767,7 +767,7 @@ def _filled(x: Any, side: tuple[int, int], axis: int, number: Any) -> Any:
     if not any(side) or not is_traced(number):
         return np.pad(x, around(side, axis, np.ndim(x)), constant_values=number) if any(side) else x
     shape = [sum(side) if k == axis else n for k, n in enumerate(np.shape(x))]
-    found = np.broadcast_to(np.astype(number, x.dtype), shape)
+    found = np.broadcast_to(number.astype(x.dtype), shape)
     return np.concatenate([found, x] if side[0] else [x, found], axis=axis)
 
 
