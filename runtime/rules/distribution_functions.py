@@ -320,6 +320,14 @@ def _mass(
     of_arrays(family.logsf)(summed(lambda k, *more: np.log(sf(k, *more)), 0.0, -math.inf))
 
 
+def _harmonic(a: Any, n: Any) -> Any:
+    """The sum of the first powers of whole numbers."""
+    if is_traced(n) or np.ndim(n):
+        raise refused("stats.zipfian", "an n that is differentiated, or an array", "state n as one number")
+    terms = made(np.arange, a, 1.0, float(n) + 1.0)
+    return np.sum(terms ** -(a[..., None] if np.ndim(a) else a), axis=-1)
+
+
 def _log_choose(n: Any, k: Any) -> Any:
     return special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
 
@@ -347,14 +355,6 @@ _mass(
     stats.planck, "lambda_", lambda k, a: np.log(-np.expm1(-a)) - a * k,
     cdf=lambda k, a: -np.expm1(-a * (k + 1)), sf=lambda k, a: np.exp(-a * (k + 1)),
 )  # fmt: skip
-def _harmonic(a: Any, n: Any) -> Any:
-    """The sum of the first powers of whole numbers."""
-    if is_traced(n) or np.ndim(n):
-        raise refused("stats.zipfian", "an n that is differentiated, or an array", "state n as one number")
-    terms = made(np.arange, a, 1.0, float(n) + 1.0)
-    return np.sum(terms ** -(a[..., None] if np.ndim(a) else a), axis=-1)
-
-
 _mass(
     stats.zipfian, "a n", lambda k, a, n: -a * np.log(k) - np.log(_harmonic(a, n)), low=1.0, top=lambda a, n: n,
 )  # fmt: skip

@@ -710,11 +710,9 @@ _WORDS = "constant_values=0, end_values=0, stat_length=None, reflect_type='even'
 op(np.pad, f"x, pad_width, mode='constant', {_WORDS}", linear, memory=NEW)
 rule(
     np.pad,
-    x=lambda g, pad_width, mode, reflect_type, x_shape, x_dtype: unpad(
-        g, pad_width, mode, reflect_type, x_shape, x_dtype
-    ),
+    x=lambda g, pad_width, mode, x_shape, x_dtype: unpad(g, pad_width, mode, x_shape, x_dtype),
     constant_values=lambda g, constant_values, pad_width, mode, x_shape, x_dtype: np.reshape(
-        np.sum(g) - np.sum(unpad(g, pad_width, mode, "even", x_shape, x_dtype)), np.shape(constant_values)
+        np.sum(g) - np.sum(unpad(g, pad_width, mode, x_shape, x_dtype)), np.shape(constant_values)
     ),
 )
 
@@ -744,11 +742,13 @@ def pad_by_sides(x: Any, pad_width: Any, mode: Any = "constant", **words: Any) -
         return NotImplemented
     sides = [(None, None)] * np.ndim(x) if odd or value is None else _pairs(listed(value), np.ndim(x))
     for axis, (pair, values) in enumerate(zip(widths(pad_width, np.ndim(x)), sides, strict=True)):
-        if odd and any(pair):
+        if not any(pair):
+            continue
+        if odd:
             x = _reflected(x, pair, axis, mode == "symmetric")
         elif mode == "constant":
             x = _filled(_filled(x, (pair[0], 0), axis, values[0]), (0, pair[1]), axis, values[1])
-        elif any(pair):
+        else:
             x = _with_sides(x, pair, axis, mode, values)
     return x
 
@@ -764,8 +764,10 @@ def _pairs(value: Any, ndim: int) -> list[tuple[Any, Any]]:
 
 def _filled(x: Any, side: tuple[int, int], axis: int, number: Any) -> Any:
     """Pad one side of an axis with a number, beside which the array may be a plain one."""
-    if not any(side) or not is_traced(number):
-        return np.pad(x, around(side, axis, np.ndim(x)), constant_values=number) if any(side) else x
+    if not any(side):
+        return x
+    if not is_traced(number):
+        return np.pad(x, around(side, axis, np.ndim(x)), constant_values=number)
     shape = [sum(side) if k == axis else n for k, n in enumerate(np.shape(x))]
     found = np.broadcast_to(number.astype(x.dtype), shape)
     return np.concatenate([found, x] if side[0] else [x, found], axis=axis)
@@ -820,12 +822,12 @@ def widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in np.broadcast_to(np.array(pad_width), (ndim, 2))]
 
 
-def unpad(g: Any, pad_width: Any, mode: Any, reflect_type: str, x_shape: Any, x_dtype: Any) -> Any:
+def unpad(g: Any, pad_width: Any, mode: Any, x_shape: Any, x_dtype: Any) -> Any:
     """The cotangent of what was padded: cut out, and where the pad repeats elements, added to them."""
     pairs = widths(pad_width, len(x_shape))
     if mode in ("constant", "empty"):
         return g[tuple([slice(a, a + n) for (a, _), n in zip(pairs, x_shape, strict=True)])]
-    if callable(mode):
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):  # a function: what else there is, `pad_by_sides` joins
         raise NotImplementedError("np.pad with a function for mode= has no gradient rule; join the parts by np.concatenate")
     return fold_pad(g, pad_width if type(pad_width) is int else tuple(pairs), mode, x_shape, x_dtype)
 
