@@ -287,15 +287,29 @@ class Steps:
                     source.check()
 
     def _killed(self, error: Any, shards: Shards) -> str:
+        """Say which shards were on every worker that died: Dask names one, which may have waited behind the one that kills."""
         key = getattr(error, "task", None)
         where = "a sum of shards"
         if isinstance(key, tuple) and len(key) == 2 and f"{key[0]}".startswith(f"{self.name}-"):
-            where = shards.shards[key[1]].name(key[1])
+            where = " or ".join(shards.shards[k].name(k) for k in self._suspects(key))
         return (
-            f"{self.who}: each worker that ran {where} died, the last of them {getattr(error, 'last_worker', None)}. Look at its "
+            f"{self.who}: each worker that had {where} died, the last of them {getattr(error, 'last_worker', None)}. Look at its "
             "log: often its memory is too small for a shard and what the function makes of it (smaller shards, or fewer threads "
             "a worker)."
         )
+
+    def _suspects(self, key: tuple[str, int]) -> list[int]:
+        """Return the shards of a run whose workers died more often than the scheduler allows; that of `key` is one."""
+
+        def given_up(dask_scheduler: Any) -> list[int]:  # local: it travels by value, the scheduler may not have gradscribe
+            tasks = [item for item in dask_scheduler.tasks.items() if isinstance(item[0], tuple) and item[0][0] == key[0]]
+            return [name[1] for name, task in tasks if task.suspicious > dask_scheduler.allowed_failures]
+
+        try:
+            found: list[int] = self.client.run_on_scheduler(given_up)
+        except Exception:  # a scheduler may be closed to functions: what Dask named is said
+            return [key[1]]
+        return sorted({key[1], *found})
 
     def _checked(self, found: Partial, chosen: Sequence[int]) -> Partial:
         """Return the result; raise where a shard is missing or counted twice."""

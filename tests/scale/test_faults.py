@@ -149,7 +149,8 @@ def dies(w: Any, x: Any) -> Any:
 @pytest.mark.slow
 def test_a_shard_that_kills_its_workers_is_named(client: Any) -> None:
     lazy = da.from_array(X, chunks=(8, 2)) * 1.0
-    with pytest.raises(gs.distributed.LostWorkersError, match=r"shard 3 \(rows 24 to 31\) died"):
+    behind = r"( or shard \d+ \(rows \d+ to \d+\))*"  # those that waited on each of the same workers
+    with pytest.raises(gs.distributed.LostWorkersError, match=rf"shard 3 \(rows 24 to 31\){behind} died"):
         gs.distributed.value_and_grad(dies, client, compile=False)(W, lazy)
 
 
