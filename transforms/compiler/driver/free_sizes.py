@@ -1,4 +1,4 @@
-"""Free sizes: once two sizes of an axis gave one source, it serves every size at which the function does the same.
+"""Free sizes: once two sizes of an axis gave one graph, its source serves every size at which the function does the same.
 
 A call at another size is an eager run under the recorder, which shows all that Python did with the size, also where no int
 subclass can notice it (`5.0 < n`, `range(n)`). Where the graph is the same but for lengths, nothing is optimised, printed
@@ -96,15 +96,24 @@ def _order(type: Type) -> tuple[Any, ...]:
 
 
 class _Family:
-    """The graphs of one outline: their source, and the axes in which it is known to be free."""
+    """The graphs of one outline: their sources, each with the lengths that it was first written for, and the free axes.
 
-    def __init__(self, specialisation: Any, lengths: list[int]) -> None:
-        self.specialisation = specialisation  # None: the source depends on the sizes
-        self.lengths = lengths
+    The sources differ where passes look at how large an array is: each is right at all lengths, and the nearest serves.
+    """
+
+    def __init__(self) -> None:
+        self.sources: list[tuple[list[int], Any]] = []  # lengths and specialisation
         self.free: set[int] = set()
+        self.fixed = False  # whether the source depends on the lengths
 
-    def differing(self, lengths: list[int]) -> set[int]:
-        return {k for k, (a, b) in enumerate(zip(self.lengths, lengths, strict=True)) if a != b}
+    def nearest(self, lengths: list[int]) -> tuple[list[int], Any]:
+        """The source whose lengths are nearest, by their ratios."""
+        ratios = [sum(abs(math.log(a / b)) for a, b in zip(own, lengths, strict=True)) for own, _ in self.sources]
+        return self.sources[ratios.index(min(ratios))]
+
+
+def _differing(some: list[int], others: list[int]) -> set[int]:
+    return {k for k, (a, b) in enumerate(zip(some, others, strict=True)) if a != b}
 
 
 class Families:
@@ -118,9 +127,10 @@ class Families:
     def serving(self, outline: Outline | None) -> Any:
         """The specialisation whose source serves a graph, or None where that is not known."""
         family = None if outline is None else self._families.get(outline.key)
-        if outline is None or family is None or not family.differing(outline.lengths) <= family.free:
+        if outline is None or family is None or family.fixed:
             return None
-        return family.specialisation
+        lengths, specialisation = family.nearest(outline.lengths)
+        return specialisation if _differing(lengths, outline.lengths) <= family.free else None
 
     def may_serve(self, key: Any) -> bool:
         """Whether arguments, by their signature, are those of a call that was seen, but for lengths."""
@@ -135,16 +145,17 @@ class Families:
         _bounded(self._signatures).add(_without_lengths(key))
         if outline is None:
             return
-        family = _bounded(self._families).setdefault(outline.key, _Family(specialisation, outline.lengths))
-        if family.specialisation is specialisation:
-            family.free |= family.differing(outline.lengths)
-        else:
-            self.fix(outline)
+        family = _bounded(self._families).setdefault(outline.key, _Family())
+        for lengths, known in family.sources:
+            family.free |= _differing(lengths, outline.lengths)
+            if known is specialisation:
+                return
+        family.sources.append((outline.lengths, specialisation))
 
     def fix(self, outline: Outline) -> None:
         """The source of these graphs depends on the sizes."""
         if outline.key in self._families:
-            self._families[outline.key].specialisation = None
+            self._families[outline.key].fixed = True
 
 
 def _bounded(known: Any) -> Any:

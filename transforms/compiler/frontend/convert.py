@@ -12,7 +12,7 @@ from .flow import annotate
 from .impurity import appends, impurities, written
 from .jumps import Jumps
 from .names import own_nodes, uses, variables
-from .nodes import assign, at, blocks_of, constant, function, load, operator_call, store, thunk, tuple_of
+from .nodes import assign, at, blocks_of, constant, function, load, names_bound, operator_call, store, thunk, tuple_of
 from .rejected import Rejections
 
 __all__ = ["Fresh", "Keep", "convert_tree", "is_generator", "lines_of_helpers"]
@@ -160,6 +160,11 @@ class _Statements:
     def _nonlocal(self, s: Any) -> list[Any]:
         return [at(gast.Pass(), s)]
 
+    def _assign(self, s: Any) -> list[Any]:
+        if isinstance(s.value, gast.Subscript):  # `W, b = layers[k]`
+            s.value.gs_called = names_bound(s.targets[0])
+        return [self.expressions.within(s)]
+
     def _annassign(self, s: Any) -> list[Any]:
         if not isinstance(s.target, gast.Name):
             return [self.expressions.within(s)]
@@ -243,11 +248,12 @@ class _Statements:
             s.target = self.expressions.one(s.target)
             s.body, s.orelse = self._block(s.body), self._block(s.orelse)
             return [s]
+        self.expressions.counters |= {n.id for n in gast.walk(s.target) if isinstance(n, gast.Name)}
         state = self._state(s, [([s.target, *s.body], s.gs_head | s.gs_live)])
         notes = self._notes([s.target, *s.body], state) | self._dead(s, state)
         given, names = self._given(s, state), constant(tuple(state), s)
         test = constant(None, s) if s.gs_test is None else self._test(s.gs_test, state)
-        body, item = s.body, _target(s.target)
+        body, item = s.body, names_bound(s.target)
         if (
             not isinstance(s.target, gast.Name)
             or s.target.id in state
@@ -327,13 +333,6 @@ def lines_of_helpers(tree: Any) -> set[int]:
     """The lines on which a lambda is ours, not the user's: those where the functions of `tree` begin."""
     lambdas = {n.lineno for n in gast.walk(tree) if isinstance(n, gast.Lambda) and n is not tree}
     return {n.lineno for n in gast.walk(tree) if isinstance(n, gast.FunctionDef) or n is tree} - lambdas
-
-
-def _target(node: Any) -> Any:
-    """The names that a target binds, as it is written; None for what is no name."""
-    if isinstance(node, (gast.Tuple, gast.List)):
-        return tuple(map(_target, node.elts))
-    return node.id if isinstance(node, gast.Name) else None
 
 
 def _lists(body: list[Any]) -> Iterable[str]:

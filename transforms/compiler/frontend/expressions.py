@@ -34,6 +34,22 @@ def _may_be_float(node: Any) -> bool:
     return not isinstance(node, _DISPLAYS)
 
 
+def _item_called(holder: Any, counter: str) -> str | None:
+    """What an item of a list is called: `W` of `Ws`, `W_k` of `W`; None of a list without a name."""
+    match holder:
+        case gast.Name():
+            name = holder.id
+        case gast.Attribute():
+            name = holder.attr
+        case gast.Subscript(slice=gast.Constant(value=str() as name)) if name.isidentifier():
+            pass
+        case _:
+            return None
+    one = name.removesuffix("s")
+    several = one and one != name and not name.endswith(("ss", "us", "is"))
+    return one if several else f"{name}_{counter}"
+
+
 class Frame:
     """A function of converted code while it is written: the user's, or one that stands for a body or branch in it."""
 
@@ -56,6 +72,7 @@ class Expressions:
         self.fresh = fresh
         self.place = place
         self.frame = Frame(set())
+        self.counters: set[str] = set()  # what loops call their items, of which a list may be asked for its own
         self._deferred = 0  # the functions of ours in which an expression stands
         self._inner = 0  # the comprehensions in which it stands, where they are functions to Python
 
@@ -101,6 +118,14 @@ class Expressions:
 
     def _name(self, node: Any, test: bool) -> Any:
         return self.read(node.id, node) if getattr(node, "gs_maybe", False) else node
+
+    def _subscript(self, node: Any, test: bool) -> Any:
+        place = node.slice.left if isinstance(node.slice, gast.BinOp) else node.slice
+        counted = isinstance(place, gast.Name) and place.id in self.counters
+        if not counted or not isinstance(node.ctx, gast.Load):
+            return self.within(node)
+        called = getattr(node, "gs_called", None) or _item_called(node.value, place.id)
+        return operator_call("item", [self.one(node.value), self.one(node.slice), constant(called, node)], node)
 
     def _boolop(self, node: Any, test: bool) -> Any:
         if _binds(node.values[1:]):
@@ -179,6 +204,7 @@ class Expressions:
         """Return the iterable of a comprehension, its element as a function of an item, its line; None if it has more parts."""
         (first, *more) = node.generators
         names = {n.id for n in gast.walk(first.target) if isinstance(n, gast.Name)}
+        self.counters |= names
         shared = any(uses([c]).reads & names for c in closures([node.elt]))
         if more or first.ifs or first.is_async or shared or _binds([node]):
             return None

@@ -58,6 +58,13 @@ def assign(target: Any, value: Any, place: Any) -> Any:
     return at(gast.Assign(targets=[target], value=value, type_comment=None), place)
 
 
+def names_bound(target: Any) -> Any:
+    """The names that a target binds, as it is written; None for what is no name."""
+    if isinstance(target, (gast.Tuple, gast.List)):
+        return tuple(map(names_bound, target.elts))
+    return target.id if isinstance(target, gast.Name) else None
+
+
 def operator_call(name: str, args: list[Any], place: Any, **keywords: Any) -> Any:
     """`__gs__.name(*args)` as an expression at `place`; keywords are literals."""
     start = at(gast.Name(id=CONTROL, ctx=gast.Load(), annotation=None, type_comment=None), place)

@@ -41,6 +41,7 @@ class Regions(Protocol):
     def assert_(self, test: Any, message: Callable[[], Any] | None, line: int) -> Any: ...
     def listcomp(self, iterable: Any, element: Callable[[Any], Any], line: int) -> Any: ...
     def summed(self, iterable: Any, element: Callable[[Any], Any], line: int, start: Any = 0) -> Any: ...
+    def item(self, holder: Any, key: Any, called: Targets) -> Any: ...
     def truth(self, value: Any, line: int, reason: str) -> Any: ...
     def trips(self, iterable: Any, line: int, reason: str) -> Any: ...
     def append(self, place: Any, value: Any) -> Any: ...
@@ -213,6 +214,15 @@ def summed(f: Any, iterable: Any, element: Callable[[Any], Any], line: int, *sta
     return call(f)((element(item) for item in iterable), *start)
 
 
+def item(holder: Any, key: Any, called: Targets) -> Any:
+    """`holder[key]`, where what a loop calls its item stands in `key`; `called` is what the result is called."""
+    if type(holder) in (list, tuple) and type(key) is not int and (regions := control_flow()) is not None:
+        kept = regions.item(holder, key, called)
+        if kept is not NotImplemented:
+            return kept
+    return holder[key]
+
+
 def truth(value: Any, line: int, reason: str) -> Any:
     """The condition of an `if` or `while` that stayed Python's, for a `reason`; a recorder may count the trips."""
     if (regions := control_flow()) is not None and (seen := regions.truth(value, line, reason)) is not NotImplemented:
@@ -327,8 +337,8 @@ _IN_PLACE = {
 
 operators = types.SimpleNamespace(
     while_=while_, for_=for_, if_=if_, ifexp=ifexp, and_=and_, or_=or_, not_=not_, chain=chain, binary=binary, assert_=assert_,
-    listcomp=listcomp, summed=summed, truth=truth, trips=trips, undef=undef, name=name, delete=delete, bound=bound, append=append,
-    call=call, caught=caught, entered=telling,
+    listcomp=listcomp, summed=summed, item=item, truth=truth, trips=trips, undef=undef, name=name, delete=delete, bound=bound,
+    append=append, call=call, caught=caught, entered=telling,
     **{name: _in_place(getattr(operator, name), sign) for name, sign in _IN_PLACE.items()},
 )  # fmt: skip
 CELL = types.CellType(operators)  # what stands in the free variable CONTROL

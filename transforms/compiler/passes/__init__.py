@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
+import numpy as np
+
 from ....runtime.arrays import PLACE
 from ....runtime.errors import VerifyError
 from ....runtime.ir.graph import Call, Graph
@@ -21,6 +23,7 @@ from .cse import common_subexpressions
 from .dead_code import dead_code
 from .early_guards import early_guards
 from .folding import fold_constants
+from .guarded_divisors import guarded_divisors
 from .identities import identities
 from .invariants import invariants
 from .joining import joining
@@ -37,8 +40,8 @@ __all__ = ["FAST_NAMES", "NAMES", "PASSES", "optimise"]
 
 PASSES = (
     dead_code, joining, invariants, means, shapes, common_subexpressions, sharing, spreading, fold_constants, identities,
-    dead_code, placing, scaling, residuals, shapes, invariants, residuals, invariants, identities, common_subexpressions,
-    dead_code, early_guards,
+    guarded_divisors, dead_code, placing, scaling, residuals, shapes, invariants, residuals, invariants, identities,
+    common_subexpressions, dead_code, early_guards,
 )  # fmt: skip
 
 Pass = Callable[[Graph], Graph]
@@ -47,7 +50,7 @@ Pass = Callable[[Graph], Graph]
 ABOUT: dict[Pass, frozenset[Op]] = {
     joining: frozenset([COND]), invariants: frozenset([SCAN, COND]), residuals: frozenset([SCAN]),
     means: frozenset([MEAN]), placing: ops_of(place, add_place, scatter_rows), sharing: ops_of(shared_matmul),
-    early_guards: frozenset([GUARD]),
+    early_guards: frozenset([GUARD]), guarded_divisors: ops_of(np.linalg.norm, np.linalg.vector_norm),
 }  # fmt: skip
 
 

@@ -2,9 +2,9 @@
 
 `x * 1` and `x / 1` keep every real float (also -0.0, infinities and NaN; a complex infinity they do not);
 `x - 0.0` and `x - 0` keep them, too;
-`x + 0` is left alone, since it loses -0.0, but for sizes. A transpose of a transpose, or a flip of a flip, is the array. A
-sum over every axis needs no `axis`, and one whose axes are dropped keeps none. An operand needs no axes in front, which
-broadcasting adds. A copy of one number that was spread is `np.full`.
+`x + 0` is left alone, since it loses -0.0, but for sizes. A transpose of a transpose, a flip of a flip, or an axis put where
+one was dropped is the array. A sum over every axis needs no `axis`, and one whose axes are dropped keeps none. An operand
+needs no axes in front, which broadcasting adds. A copy of one number that was spread is `np.full`.
 `np.where(np.False_ & condition, a, b)` is `b`, where that has the dtype and shape of the result.
 """
 
@@ -36,7 +36,7 @@ from ....runtime.ir.known_ops import (
 )
 from ....runtime.registry import require
 from ....runtime.rules.elementwise import astype
-from .rewrite import is_elementwise, is_number, result, rewrite, seen_from_outside
+from .rewrite import adds_axes, is_elementwise, is_number, result, rewrite, seen_from_outside
 
 __all__ = ["identities"]
 
@@ -75,6 +75,8 @@ def identities(graph: Graph) -> Graph:
             call = bare
         if bare is not None:
             return [bare]
+        if adds_axes(call) and out not in given_back and (of := _undropped(call, maker)) is not None:
+            return ("is", (of,))
         if call.op.base is _FLIP and out not in given_back and (of := _unflipped(call, maker)) is not None:
             return ("is", (of,))
         if call.op.base is TRANSPOSE and call.args[1] is None and isinstance(call.args[0], Value):
@@ -121,6 +123,13 @@ def _unflipped(call: Call, maker: dict[Value, Call]) -> Value | None:
     if before is None or before.op.base is not _FLIP or before.args[1] != call.args[1]:
         return None
     of = before.args[0]
+    return of if isinstance(of, Value) and of.type == call.outs[0].type else None
+
+
+def _undropped(call: Call, maker: dict[Value, Call]) -> Value | None:
+    """The array whose axes of length 1 were dropped, and are put there again."""
+    before = maker.get(call.args[0]) if isinstance(call.args[0], Value) else None
+    of = before.args[0] if before is not None and before.op.base is SQUEEZE else None
     return of if isinstance(of, Value) and of.type == call.outs[0].type else None
 
 

@@ -9,12 +9,22 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Type, Value, map_values, values_in
 from ....runtime.ir.infer import Inferred, fits, infer
-from ....runtime.ir.known_ops import MATMUL
+from ....runtime.ir.known_ops import EXPAND_DIMS, GETITEM, MATMUL
 from ....runtime.ir.opcodes import SCAN, Branch, Loop, is_region
 from ....runtime.ops import Op
 from ..analysis.memory import shares_with
 
-__all__ = ["Region", "is_elementwise", "is_number", "key_of", "result", "retyped", "rewrite", "seen_from_outside"]
+__all__ = [
+    "Region",
+    "adds_axes",
+    "is_elementwise",
+    "is_number",
+    "key_of",
+    "result",
+    "retyped",
+    "rewrite",
+    "seen_from_outside",
+]
 
 
 class Region(Graph):
@@ -170,6 +180,14 @@ def _shared_by_loop(call: Call, found: set[Value]) -> list[Value]:
         carried, within = True, seen_from_outside(loop.body, [*loop.body.outputs[:k], *stacked])
     given = [v for v, param in zip((*carry, *xs, *inv), params, strict=True) if param in within]
     return list(values_in((*given, *carry[: k * carried])))
+
+
+def adds_axes(call: Call) -> bool:
+    """Whether a call gives its argument with more axes of length 1: `np.expand_dims(x, 1)`, `x[:, None]`."""
+    if call.op.base is not GETITEM:
+        return call.op.base is EXPAND_DIMS
+    index = call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
+    return all(part is None or part is ... or (type(part) is slice and part == slice(None)) for part in index)
 
 
 def is_number(v: Value | None) -> bool:

@@ -17,6 +17,7 @@ from ..schedule.signature import Signature
 from ..schedule.stores import section_of
 from .entries import Block, Entries, Path, TileLoop, each_statement
 from .printer import is_noted, note, section, to_source
+from .quiet import known, may_warn
 from .variables import name_tree
 
 __all__ = ["definition"]
@@ -79,6 +80,8 @@ class _Layout:
         self.before = before
         self.quietly = quietly or PLACE.module is not None  # CuPy warns of nothing, and has no np.errstate
         self.quiet: Any = None  # the `with np.errstate` that goes on
+        self.asked = False  # whether it is known if they need one
+        self.statements = statements
         self.body: list[Any] = []
 
     def lines(self) -> list[Any]:
@@ -97,12 +100,20 @@ class _Layout:
     def _block_for(self, place: int) -> list[Any]:
         """Return the statements that a group goes behind: those of a `with np.errstate`, where NumPy could warn in it."""
         if not self.groups[place][1][0][1].quiet or self.quietly:
-            self.quiet = None
-        elif self.quiet is None and _may_warn(itertools.takewhile(_is_quiet, self.groups[place:])):
+            self.quiet, self.asked = None, False
+        elif not self.asked and self._may_warn(place):
             self.quiet = gast.With(items=[_quietly()], body=[], type_comment=None)
             self.body.append(self.quiet)
         block: list[Any] = self.body if self.quiet is None else self.quiet.body
         return block
+
+    def _may_warn(self, place: int) -> bool:
+        """Whether NumPy could warn in this group, or those behind it that are to be quiet as well; asked once for all of them."""
+        self.asked = True
+        entries = list(each_statement(self.statements))
+        facts = known((made for made, _ in entries), (made for made, call in entries if not call.quiet))
+        groups = itertools.takewhile(_is_quiet, self.groups[place:])
+        return may_warn((made for _, members in groups for made, _ in each_statement(members)), facts)
 
     def _comment(self, place: int, first: Any) -> None:
         """Name the user's line of a group at its first statement, where that is due."""
@@ -150,50 +161,6 @@ _SIMPLE = (gast.Assign, gast.AugAssign, gast.Expr, gast.Return)  # statements of
 
 def _is_quiet(group: tuple[Any, Entries]) -> bool:
     return bool(group[1][0][1].quiet)
-
-
-# Functions and methods that move numbers and compute none, and those that fill an array with a number.
-_SILENT = frozenset(
-    ["append", "array", "broadcast_to", "concatenate", "copy", "diag", "diagonal", "empty", "empty_like", "enumerate",
-     "expand_dims", "eye", "flip", "len", "list", "moveaxis", "ones", "ones_like", "pop", "range", "ravel", "repeat",
-     "reshape", "reverse", "reversed", "roll", "squeeze", "stack", "swapaxes", "tile", "transpose", "where", "zeros",
-     "zeros_like", "zip"]
-)  # fmt: skip
-_FILLING = frozenset(["full", "full_like", "float64", "float32"])
-_SILENT_NODES = (
-    gast.Assign, gast.Attribute, gast.Constant, gast.Expr, gast.For, gast.List, gast.Load, gast.Name, gast.Pass, gast.Return,
-    gast.Slice, gast.Store, gast.Subscript, gast.Tuple, gast.USub, gast.keyword,
-)  # fmt: skip
-
-
-def _may_warn(groups: Iterable[tuple[Any, Entries]]) -> bool:
-    """Whether NumPy could warn in any of these statements: it computes, and does not only move numbers."""
-    made = [made for _, members in groups for made, _ in each_statement(members)]
-    return any(_casts(statement) or not all(map(_is_silent, gast.walk(statement))) for statement in made)
-
-
-def _casts(statement: Any) -> bool:
-    """Whether more than a number is stored in an array, whose dtype may be another."""
-    targets = getattr(statement, "targets", ())
-    stored = any(isinstance(target, gast.Subscript) for target in targets)
-    return stored and not isinstance(_bare(statement.value), gast.Constant)
-
-
-def _is_silent(node: Any) -> bool:
-    """Whether this part of a statement, but for what stands in it, can give no warning."""
-    if isinstance(node, gast.UnaryOp):
-        return isinstance(node.op, gast.USub)
-    if not isinstance(node, gast.Call):
-        return isinstance(node, _SILENT_NODES)
-    called = to_source(node.func).rpartition(".")[2]
-    if called in _FILLING:
-        return any(isinstance(a, gast.Constant) and abs(a.value) < 100 for a in map(_bare, node.args))
-    return called in _SILENT and not any(keyword.arg in ("dtype", "out") for keyword in node.keywords)
-
-
-def _bare(node: Any) -> Any:
-    """A number without its sign."""
-    return node.operand if isinstance(node, gast.UnaryOp) else node
 
 
 def _printed(statements: list[tuple[Any, Call]], inside: TileLoop | None) -> set[str]:

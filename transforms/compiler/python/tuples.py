@@ -265,6 +265,8 @@ def _form(value: Any) -> str | None:
         parts, form = [value.operand], type(value.op).__name__
     elif isinstance(value, gast.Call) and name_of(getattr(value.func, "value", None)) == "np" and not value.keywords:
         parts, form = value.args, "np"
+    elif isinstance(value, gast.Attribute) and value.attr == "T" and not isinstance(value.value, _NAMED):
+        return _form(value.value)
     else:
         return None
     forms = [_word(part) or _form(part) for part in parts]

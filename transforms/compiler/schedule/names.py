@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,7 +25,8 @@ STEPS = "steps"  # how often a loop has run
 
 
 def plural(name: str) -> str:
-    """Return what a list of such things is called: `hs`, `steps_list`."""
+    """Return what a list of such things is called: `hs`, `Ws` of each `W_k`, `steps_list`."""
+    name = re.sub("_[ijk]$", "", name)
     return f"{name}_list" if name.endswith(("s", TAKEN)) or not name[-1].isalpha() else f"{name}s"
 
 

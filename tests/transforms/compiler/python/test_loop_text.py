@@ -56,10 +56,9 @@ def test_while_and_its_reverse() -> None:
             steps += 1
 
         # backward
-        with np.errstate(all="ignore"):
-            d_b = np.ones_like(a)
-            for _ in range(steps):
-                d_b = d_b * 2.0
+        d_b = np.ones_like(a)
+        for _ in range(steps):
+            d_b = d_b * 2.0
         return b, d_b
         """,
     )
@@ -230,12 +229,11 @@ def test_nested_loops_and_lists_of_lists() -> None:
             saved.append((vs, len(vs)))
 
         # backward
-        with np.errstate(all="ignore"):
-            d_v = np.ones_like(x)
-            for vs, steps in reversed(saved):
-                d_v = d_v * 2.0
-                for v_2 in reversed(vs):
-                    d_v = d_v * np.cos(v_2)
+        d_v = np.ones_like(x)
+        for vs, steps in reversed(saved):
+            d_v = d_v * 2.0
+            for v_2 in reversed(vs):
+                d_v = d_v * np.cos(v_2)
         return v, d_v
     """)  # fmt: skip
 
@@ -375,11 +373,10 @@ def test_elif_and_what_only_one_arm_remembers() -> None:
             e = np.exp(x)
 
         # backward
-        with np.errstate(all="ignore"):
-            if taken:
-                d_x = 2.0 * x
-            else:
-                d_x = np.cos(x) if mask else e * x
+        if taken:
+            d_x = 2.0 * x
+        else:
+            d_x = np.cos(x) if mask else e * x
         return y, d_x
     """)  # fmt: skip
 
@@ -401,7 +398,7 @@ def twice(r: Any, d: Any, x: Any, at: Any) -> Any:
 
 
 def test_a_buffer_of_a_loop_is_added_into() -> None:
-    assert "        d_x[t] += x[t] * 2.0\n" in summed(lambda r, t, d, x: ([twice(r, d, x, t)], []))
+    assert "    d_x[t] += x[t] * 2.0\n" in summed(lambda r, t, d, x: ([twice(r, d, x, t)], []))
 
     def row(r: Any, t: Any, d: Any, x: Any) -> Any:
         return [
@@ -410,14 +407,14 @@ def test_a_buffer_of_a_loop_is_added_into() -> None:
             )[0]
         ], []
 
-    assert "            d_x[t, u] += x[t, u] * 2.0\n" in summed(row)
+    assert "        d_x[t, u] += x[t, u] * 2.0\n" in summed(row)
 
     def some(r: Any, t: Any, d: Any, x: Any) -> Any:
         pred = r(o.gt, r(np.sum, r(o.getitem, x, t)), 0.0)
         arms = (lambda q, d, x, t: [twice(q, d, x, t)], lambda q, d, x, t: [d])
         return list(r.cond(pred, *arms, [d, x, t], ["d_x"])), []
 
-    assert "            d_x[t] += x[t] * 2.0\n" in summed(some)
+    assert "        d_x[t] += x[t] * 2.0\n" in summed(some)
 
 
 def test_a_buffer_that_somebody_else_sees_is_not() -> None:
@@ -447,7 +444,7 @@ def test_sums_of_the_backward_part_are_added_into() -> None:
         lambda r, t, d, x, w: ([r(o.add, d, r(o.mul, r(o.getitem, x, t), w))], []), [b(np.zeros_like, w)], inv=[x, w], n=4,
         names=["d_w"], place="t",
     )  # fmt: skip
-    assert "        d_w += x[t] * w\n" in lines(checked(b.graph(d), [M, V]))
+    assert "    d_w += x[t] * w\n" in lines(checked(b.graph(d), [M, V]))
 
 
 # Real functions ------------------------------------------------------------------------------------------------------

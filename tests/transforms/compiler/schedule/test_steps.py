@@ -127,8 +127,8 @@ def test_the_lists_of_a_loop_in_a_loop_are_one_row() -> None:
     assert text.count(".append(") == 2, text
     assert "        row = []\n" in text
     assert "        rows.append(row)\n" in text
-    assert "            row = rows[i]\n" in text
-    assert re.search(r"\n {16}r, distance, \w+ = row\[j - \(i \+ 1\)\]\n", text), text
+    assert "        row = rows[i]\n" in text
+    assert re.search(r"\n {12}r, distance, \w+ = row\[j - \(i \+ 1\)\]\n", text), text
     assert difference(run_program(function.program(*args), *args), expected) is None
 
 

@@ -39,6 +39,7 @@ class Frame:
         self.calls: list[Call] = []
         self.made: set[Value] = set()
         self.fresh: list[Any] = []  # Tensors of its own, which its code may write into
+        self.walk: Any = None  # of a loop over a known range: what gives it the items of lists by the number of a trip
 
     def graph(self, params: list[Value], outputs: list[Any]) -> tuple[Graph, list[Value]]:
         """The graph of what was traced, closed; what it reads from around it, which are its last inputs."""

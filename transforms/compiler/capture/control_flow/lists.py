@@ -94,6 +94,7 @@ class Listed(_Partial):
         self.before = list(before)
         self.stack = stack
         self.count = count
+        self.latest: list[Any] = []  # the last items, where the loop carries them
         self.later: list[Any] = []
 
     def appended(self, value: Any) -> Listed:
@@ -118,11 +119,19 @@ class Listed(_Partial):
         return self._known() + len(self.before) + len(self.later)
 
     def __getitem__(self, index: Any) -> Any:
+        if type(index) is int and not self.later and -len(self.latest) <= index < 0:
+            self.regions.entangle(self.latest[index])
+            return self.latest[index]
         if isinstance(index, int) and type(index) is not bool:
             at = index + len(self) if index < 0 else index
             if 0 <= at < len(self.before):
                 return self.before[at]
-            at -= len(self.before) + self._known()
+            at -= len(self.before)
+            if 0 <= at < self._known():  # one of the loop's: what stands around them is not needed
+                rows = self.regions.rows(self.stack, self._known())
+                self.regions.entangle(rows)
+                return rows[index if index < 0 and not self.later else at]
+            at -= self._known()
             if 0 <= at < len(self.later):
                 return self.later[at]
         elif isinstance(index, slice):

@@ -27,7 +27,7 @@ from .lists import Collected, Listed
 from .numbers import is_number
 from .state import Leaves, Params
 from .state import plain_sample as samples_of
-from .steps import Counted, Layers, RangeSteps, Steps, Together, known, named, place_name, steps_of
+from .steps import Counted, Layers, RangeSteps, Steps, Together, known, layers_of, named, place_name, steps_of
 
 __all__ = ["Loops"]
 
@@ -98,6 +98,8 @@ class Loops(Calls):
                     for one, part in layers
                 ]
                 params = start.params(lambda value, name: self.param(value, name, frame))
+                if test is None and steps is not None and known(steps.n):
+                    frame.walk = _Indexed(frame, index, int(steps.n), layers, items, self.param)
                 for before, inside in zip(start.state, params.state, strict=True):
                     if isinstance(inside, Collected) and type(before) is list:
                         inside.behind = functools.partial(_behind, frame, index._ir, len(before))
@@ -358,6 +360,11 @@ class Loops(Calls):
             self.capture.counted.fix(steps.n)
         return kept
 
+    def item(self, holder: Any, key: Any, called: Any) -> Any:
+        """`holder[key]` of a list outside of all loops, by the number of a trip."""
+        walk = self.frames[-1].walk if len(self.frames) == 1 else None
+        return NotImplemented if walk is None or not isinstance(key, Operand) else walk.item(holder, key, called)
+
     def range_(self, *args: Any) -> Any:
         """`range(...)` of traced numbers."""
         if any(map(is_number, args)):
@@ -385,6 +392,33 @@ class Loops(Calls):
         """`reversed(...)`, likewise."""
         steps = self.steps_of(iterable)
         return NotImplemented if steps is None else steps.backward()
+
+
+class _Indexed:
+    """The lists of which a loop reads an item in each trip by its number, `Ws[k]`: it walks them beside its range."""
+
+    def __init__(
+        self, frame: Frame, index: Any, n: int, layers: list[tuple[Layers, Any]], items: list[list[Any]], param: Any
+    ) -> None:
+        self.frame, self.index, self.n = frame, index, n
+        self.layers, self.items = layers, items  # what the loop walks anyway, and the Tensors of a trip
+        self.param = param
+        self.known: dict[tuple[int, int], tuple[Any, Layers]] = {}
+
+    def item(self, holder: Any, key: Any, called: Any) -> Any:
+        """Return the item of the trip; NotImplemented where it is that of another, or the list is none of layers."""
+        first = _behind(self.frame, self.index._ir, 0, key)
+        if first is None or not 0 <= first <= len(holder) - self.n:
+            return NotImplemented
+        if (id(holder), first) not in self.known:
+            found = layers_of(holder[first : first + self.n])
+            if found is None:
+                return NotImplemented
+            made = found.begin(self.index, called, lambda leaf, name: self.param(samples_of(leaf), name, self.frame))
+            self.layers.append((found, None))
+            self.items.append(made)
+            self.known[id(holder), first] = holder, found
+        return self.known[id(holder), first][1].trip
 
 
 def _itself(i: Any) -> Any:

@@ -234,6 +234,7 @@ class Leaves:
                 values[k] = new
         behind = list(self._state(values))
         for k, grown in zip(sorted(self.collected), lists, strict=True):
+            grown.latest = last_of(behind[k])
             behind[k] = grown
         return tuple(behind)
 

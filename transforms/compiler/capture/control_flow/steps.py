@@ -12,7 +12,18 @@ from ...frontend.attempts import LoopRejected
 from .frames import FEW
 from .lists import Listed
 
-__all__ = ["Counted", "Layers", "RangeSteps", "Steps", "Together", "known", "named", "place_name", "steps_of"]
+__all__ = [
+    "Counted",
+    "Layers",
+    "RangeSteps",
+    "Steps",
+    "Together",
+    "known",
+    "layers_of",
+    "named",
+    "place_name",
+    "steps_of",
+]
 
 
 class Steps:

@@ -1,0 +1,176 @@
+"""Which backward part stands in a `with np.errstate`: one in which NumPy could warn of what the forward part has not.
+
+A division, a power or a logarithm warns at singular points, where the gradient may be right all the same. Products and sums
+warn where a number is too large for its dtype, and so is the gradient: that is told, as it is in the forward part.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import gast
+
+from .printer import to_source
+
+__all__ = ["Known", "known", "may_warn"]
+
+# Functions and methods that have no singular points.
+_SILENT = frozenset(
+    ["abs", "absolute", "add", "all", "any", "append", "arange", "arctan", "argmax", "argmin", "argsort", "array", "astype",
+     "at", "broadcast_to", "concatenate", "conj", "copy", "copysign", "cos", "cross", "cumsum", "delete", "diag", "diagonal",
+     "diff", "dot", "dtrtrs", "einsum", "empty", "empty_like", "enumerate", "expand_dims", "eye", "flip", "full", "imag", "inner",
+     "isnan", "kron", "len", "list", "logical_and", "logical_not", "logical_or", "matmul", "max", "maximum", "min",
+     "minimum", "moveaxis", "multiply", "nan_to_num", "negative", "ones", "ones_like", "outer", "pad", "pop", "range",
+     "ravel", "real", "repeat", "reshape", "reverse", "reversed", "roll", "sign", "sin", "solve", "squeeze", "stack",
+     "subtract", "sum", "swapaxes", "take", "take_along_axis", "tanh", "tensordot", "tile", "trace", "transpose", "tril",
+     "triu", "type", "vdot", "where", "zeros", "zeros_like", "zip"]
+)  # fmt: skip
+_FILLING = frozenset(["full_like", "float64", "float32"])
+_SILENT_NODES = (
+    gast.Assign, gast.Attribute, gast.AugAssign, gast.Compare, gast.Constant, gast.Delete, gast.Dict, gast.Expr, gast.For,
+    gast.If, gast.IfExp, gast.List, gast.Name, gast.Pass, gast.Return, gast.Slice, gast.Starred, gast.Subscript, gast.Tuple,
+    gast.UnaryOp, gast.While, gast.boolop, gast.BoolOp, gast.cmpop, gast.expr_context, gast.keyword, gast.operator,
+    gast.unaryop,
+)  # fmt: skip
+_SILENT_OPERATORS = (gast.Add, gast.Sub, gast.Mult, gast.MatMult, gast.BitAnd, gast.BitOr, gast.BitXor)
+
+
+class Known(NamedTuple):
+    """What is known of expressions, as written: at which zeros the forward part warns, and what is no zero."""
+
+    divisors: frozenset[str]  # what is divided by, the factors of that, and what logarithms are taken of
+    ties: frozenset[str]  # variables that hold `x == x.max()` and the like, and how many there are
+    exponentials: frozenset[str]
+
+
+def known(statements: Iterable[Any], forward: Iterable[Any]) -> Known:
+    """What is known of the expressions of a function; `forward` are the statements whose warnings are given."""
+    ties, exponentials, values = set[str](), set[str](), dict[str, Any]()
+    for statement in statements:
+        for name, value in _assigned(statement):
+            values[name] = value
+            if isinstance(value, gast.Compare) and isinstance(value.ops[0], gast.Eq):
+                ties.add(name)
+            elif isinstance(value, gast.Call) and _called(value) == "exp":
+                exponentials.add(name)
+            elif _summed(value) in ties:
+                ties.add(name)
+    divided = itertools.chain.from_iterable(map(_divisors, forward))
+    divisors = frozenset(to_source(factor) for divisor in divided for factor in _factors(divisor, values))
+    return Known(divisors, frozenset(ties), frozenset(exponentials))
+
+
+def may_warn(statements: Iterable[Any], known: Known) -> bool:
+    """Whether NumPy could warn in any of these statements, but for numbers that are too large."""
+    return not all(_is_silent(node, known) for statement in statements for node in gast.walk(statement))
+
+
+def _is_silent(node: Any, known: Known) -> bool:
+    """Whether this part of a statement, but for what stands in it, has no singular points."""
+    if isinstance(node, gast.AugAssign):
+        return isinstance(node.op, _SILENT_OPERATORS)
+    if isinstance(node, gast.BinOp):
+        if isinstance(node.op, gast.Div):
+            return _is_no_zero(node.right, node.left, known) or to_source(node.right) in known.divisors
+        if isinstance(node.op, gast.Pow):
+            return isinstance(node.right, gast.Constant) and isinstance(node.right.value, int)
+        return isinstance(node.op, _SILENT_OPERATORS)
+    if not isinstance(node, gast.Call):
+        return isinstance(node, _SILENT_NODES)
+    called = _called(node)
+    if called in _FILLING:
+        return any(isinstance(a, gast.Constant) and abs(a.value) < 100 for a in map(_bare, node.args))
+    if isinstance(node.func, gast.Call):  # `type(model)(...)`
+        return _called(node.func) == "type"
+    return called in _SILENT and not any(keyword.arg == "dtype" for keyword in node.keywords)
+
+
+def _divisors(statement: Any) -> Iterator[Any]:
+    """What a statement divides by, and what it takes logarithms of."""
+    for node in gast.walk(statement):
+        if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Div):
+            yield node.right
+        elif isinstance(node, gast.Call) and _called(node) == "log":
+            yield node.args[0]
+
+
+def _factors(tree: Any, values: dict[str, Any]) -> Iterator[Any]:
+    """An expression, and those of which it is a product or a power, so that it is zero where one of them is."""
+    yield tree
+    made = values.get(_name(tree), tree)
+    if isinstance(made, gast.BinOp) and isinstance(made.op, (gast.Mult, gast.Pow)):
+        yield from _factors(made.left, values)
+        if isinstance(made.op, gast.Mult):
+            yield from _factors(made.right, values)
+
+
+def _is_no_zero(divisor: Any, dividend: Any, known: Known) -> bool:
+    """Whether a divisor is another number than zero, or is one only where the dividend is NaN, of which nothing is said."""
+    match divisor:
+        case gast.Attribute():
+            return bool(divisor.attr == "size")
+        case gast.Subscript():
+            return isinstance(divisor.value, gast.Attribute) and divisor.value.attr == "shape"
+        case gast.Constant():
+            return bool(divisor.value != 0)
+        case gast.BinOp():  # `np.exp(x) + 1.0`
+            more = divisor.right
+            positive = isinstance(more, gast.Constant) and isinstance(more.value, float) and more.value > 0
+            return isinstance(divisor.op, gast.Add) and positive and _name(divisor.left) in known.exponentials
+        case gast.Name() | gast.Call() if (_name(divisor) or _summed(divisor)) in known.ties:
+            # How many share a maximum: none where it is NaN. What flows back then is NaN, unless it is a number.
+            return not _is_number(dividend)
+        case gast.Call() if _called(divisor) == "where":
+            test, instead, x = divisor.args
+            return (
+                isinstance(test, gast.Compare) and isinstance(test.ops[0], gast.Eq) and to_source(test.left) == to_source(x)
+                and isinstance(instead, gast.Constant) and instead.value != 0
+            )  # fmt: skip
+        case gast.Call():
+            return _called(divisor) == "len"
+    return False
+
+
+def _is_number(tree: Any) -> bool:
+    """Whether an expression is made of numbers and lengths alone."""
+    sizes = {
+        id(node.value)
+        for node in gast.walk(tree)
+        if isinstance(node, gast.Attribute) and node.attr in ("size", "shape")
+    }
+    return not any(isinstance(node, gast.Name) and id(node) not in sizes for node in gast.walk(tree))
+
+
+def _assigned(statement: Any) -> Iterator[tuple[str, Any]]:
+    """The variables that a statement assigns, each with its value."""
+    if isinstance(statement, gast.Assign):
+        (target,), value = statement.targets, statement.value
+        if isinstance(target, gast.Name):
+            yield target.id, value
+        elif isinstance(target, gast.Tuple) and isinstance(value, gast.Tuple):
+            yield from ((_name(part), v) for part, v in zip(target.elts, value.elts, strict=True))
+
+
+def _name(tree: Any) -> str:
+    return tree.id if isinstance(tree, gast.Name) else ""
+
+
+def _summed(tree: Any) -> str:
+    """The variable whose `.sum()` this is."""
+    return (
+        _name(tree.func.value)
+        if isinstance(tree, gast.Call) and _called(tree) == "sum" and isinstance(tree.func, gast.Attribute)
+        else ""
+    )
+
+
+def _called(node: Any) -> str:
+    """The last name of what a call calls."""
+    return node.func.attr if isinstance(node.func, gast.Attribute) else getattr(node.func, "id", "")
+
+
+def _bare(node: Any) -> Any:
+    """A number without its sign."""
+    return node.operand if isinstance(node, gast.UnaryOp) else node
