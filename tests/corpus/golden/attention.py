@@ -24,19 +24,16 @@ def attention_value_and_grad(q, k, v):
     out = (weights_v**2).sum()
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:82: return np.sum((weights @ v) ** 2)
-        d_weights_v = 2.0 * weights_v
-        d_weights = d_weights_v @ v.T
-        # golden_functions.py:76: return e / e.sum(axis=-1, keepdims=True)
-        d_sum_e = -(d_weights * weights).sum(axis=1, keepdims=True) / sum_e
-        # golden_functions.py:75: e = np.exp(z - z.max(axis=-1, keepdims=True))
-        d_e_difference = (d_weights / sum_e + d_sum_e) * e
-        mask = scores == max_scores
-        d_max_scores = -d_e_difference.sum(axis=1, keepdims=True)
-        d_scores = d_e_difference + mask * (
-            d_max_scores / mask.sum(axis=-1, keepdims=True)
-        )
-        # golden_functions.py:80: scores = q @ k.T / np.sqrt(q.shape[-1])
-        d_q_k = d_scores / scores_root
-        return out, (d_q_k @ k, (q.T @ d_q_k).T, weights.T @ d_weights_v)
+    # golden_functions.py:82: return np.sum((weights @ v) ** 2)
+    d_weights_v = 2.0 * weights_v
+    d_weights = d_weights_v @ v.T
+    # golden_functions.py:76: return e / e.sum(axis=-1, keepdims=True)
+    d_sum_e = -(d_weights * weights).sum(axis=1, keepdims=True) / sum_e
+    # golden_functions.py:75: e = np.exp(z - z.max(axis=-1, keepdims=True))
+    d_e_difference = (d_weights / sum_e + d_sum_e) * e
+    mask = scores == max_scores
+    d_max_scores = -d_e_difference.sum(axis=1, keepdims=True)
+    d_scores = d_e_difference + mask * (d_max_scores / mask.sum(axis=-1, keepdims=True))
+    # golden_functions.py:80: scores = q @ k.T / np.sqrt(q.shape[-1])
+    d_q_k = d_scores / scores_root
+    return out, (d_q_k @ k, (q.T @ d_q_k).T, weights.T @ d_weights_v)

@@ -22,10 +22,9 @@ def batch_of_images_value_and_grad(weights, images, labels):
     out = -(total / labels.size)
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:246: return -np.mean(labels * np.log(p) + (1 - labels) ...
-        d_p_part = np.float32(-1.0) / labels.size
-        d_p = d_p_part * labels / p - d_p_part * one_minus_labels / one_minus_p
-        # golden_functions.py:245: p = sigmoid(pixels @ weights)
-        d_weights = pixels.T @ (d_p * p / one_plus_p_exp * p_exp)
+    # golden_functions.py:246: return -np.mean(labels * np.log(p) + (1 - labels) * ...
+    d_p_part = np.float32(-1.0) / labels.size
+    d_p = d_p_part * labels / p - d_p_part * one_minus_labels / one_minus_p
+    # golden_functions.py:245: p = sigmoid(pixels @ weights)
+    d_weights = pixels.T @ (d_p * p / one_plus_p_exp * p_exp)
     return out, d_weights

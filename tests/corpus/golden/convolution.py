@@ -23,8 +23,7 @@ def convolution_value_and_grad(kernel, image, target):
     out = (difference**2).sum()
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:150: response = np.einsum("k,kij->ij", kernel.ravel(), ...
-        d_ravel_kernel = np.einsum("ij,kij->k", 2.0 * difference, windows)
-        d_kernel = d_ravel_kernel.reshape(kernel.shape)
+    # golden_functions.py:150: response = np.einsum("k,kij->ij", kernel.ravel(), ...
+    d_ravel_kernel = np.einsum("ij,kij->k", 2.0 * difference, windows)
+    d_kernel = d_ravel_kernel.reshape(kernel.shape)
     return out, d_kernel

@@ -20,12 +20,11 @@ def convolution_by_hand_value_and_grad(kernel, signal, target):
     out = (difference**2).sum()
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:159: return np.sum((response - target) ** 2)
-        d_difference = 2.0 * difference
-        # golden_functions.py:157: for k in range(len(kernel)):
-        d_kernel = np.zeros_like(kernel)
-        for k in reversed(range(len(kernel))):
-            # golden_functions.py:158: response += kernel[k] * signal[k : k + n]
-            d_kernel[k] += (d_difference * signal[k : k + n]).sum()
+    # golden_functions.py:159: return np.sum((response - target) ** 2)
+    d_difference = 2.0 * difference
+    # golden_functions.py:157: for k in range(len(kernel)):
+    d_kernel = np.zeros_like(kernel)
+    for k in reversed(range(len(kernel))):
+        # golden_functions.py:158: response += kernel[k] * signal[k : k + n]
+        d_kernel[k] += (d_difference * signal[k : k + n]).sum()
     return out, d_kernel

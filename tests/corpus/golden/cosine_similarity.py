@@ -17,16 +17,8 @@ def cosine_similarity_value_and_grad(u, v):
     out = u @ v / norm_u_norm_v
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:199: return u @ v / (np.linalg.norm(u) * ...
-        d_u_v = 1.0 / norm_u_norm_v
-        d_norm_u_norm_v = -out / norm_u_norm_v
-        d_u = (
-            d_norm_u_norm_v * norm_v * (u / np.where(norm_u == 0, 1.0, norm_u))
-            + d_u_v * v
-        )
-        d_v = (
-            d_norm_u_norm_v * norm_u * (v / np.where(norm_v == 0, 1.0, norm_v))
-            + d_u_v * u
-        )
-    return out, (d_u, d_v)
+    # golden_functions.py:199: return u @ v / (np.linalg.norm(u) * np.linalg.norm(v))
+    d_u_v = 1.0 / norm_u_norm_v
+    d_norm_u_norm_v = -out / norm_u_norm_v
+    d_v = d_norm_u_norm_v * norm_u * (v / norm_v) + d_u_v * u
+    return out, (d_norm_u_norm_v * norm_v * (u / norm_u) + d_u_v * v, d_v)

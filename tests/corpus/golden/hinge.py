@@ -17,13 +17,12 @@ def hinge_value_and_grad(w, X, y):
     out = np.maximum(0.0, one_minus_margin).sum() / y.size + half_w @ w
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:52: return np.mean(np.maximum(0.0, 1.0 - margin)) + ...
-        d_margin_part = np.where(one_minus_margin == 0.0, 0.5 / y.size, 1.0 / y.size)
-        # golden_functions.py:51: margin = y * (X @ w)
-        d_w = (
-            half_w
-            + half_w
-            + X.T @ (-np.where(one_minus_margin < 0.0, 0.0, d_margin_part) * y)
-        )
+    # golden_functions.py:52: return np.mean(np.maximum(0.0, 1.0 - margin)) + 0.5 * ...
+    d_margin_part = np.where(one_minus_margin == 0.0, 0.5 / y.size, 1.0 / y.size)
+    # golden_functions.py:51: margin = y * (X @ w)
+    d_w = (
+        half_w
+        + half_w
+        + X.T @ (-np.where(one_minus_margin < 0.0, 0.0, d_margin_part) * y)
+    )
     return out, d_w

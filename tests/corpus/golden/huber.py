@@ -17,9 +17,8 @@ def huber_value_and_grad(w, X, y):
     out = np.where(mask, 0.5 * r**2, 1.35 * (a - 0.675)).sum() / r.size
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:46: a = np.abs(r)
-        d_r_part = np.where(mask, 0.0, 1.0 / r.size) * 1.35 * np.sign(r)
-        # golden_functions.py:45: r = X @ w - y
-        d_w = X.T @ (np.where(mask, 1.0 / r.size, 0.0) * r + d_r_part)
+    # golden_functions.py:46: a = np.abs(r)
+    d_r_part = np.where(mask, 0.0, 1.0 / r.size) * 1.35 * np.sign(r)
+    # golden_functions.py:45: r = X @ w - y
+    d_w = X.T @ (np.where(mask, 1.0 / r.size, 0.0) * r + d_r_part)
     return out, d_w

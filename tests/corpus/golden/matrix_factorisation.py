@@ -19,8 +19,7 @@ def matrix_factorisation_value_and_grad(U, V, ratings, seen):
     out = (error**2).sum() + 0.1 * ((U**2).sum() + (V**2).sum())
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:223: error = np.where(seen, U @ V.T - ratings, 0.0)
-        d_error_difference = np.where(seen, 2.0 * error, 0.0)
-        d_V = 0.2 * V + (U.T @ d_error_difference).T
-        return out, (0.2 * U + d_error_difference @ V, d_V)
+    # golden_functions.py:223: error = np.where(seen, U @ V.T - ratings, 0.0)
+    d_error_difference = np.where(seen, 2.0 * error, 0.0)
+    d_V = 0.2 * V + (U.T @ d_error_difference).T
+    return out, (0.2 * U + d_error_difference @ V, d_V)

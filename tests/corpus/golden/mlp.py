@@ -29,24 +29,23 @@ def mlp_value_and_grad(params, x, y):
     result = (out_minus_y**2).sum() / out.size
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:64: return np.mean((out - y) ** 2)
-        d_out_minus_y = 2.0 / out.size * out_minus_y
-        # golden_functions.py:63: out = h2 @ params["w3"] + params["b3"]
-        d_h2 = d_out_minus_y @ w3.T
-        # golden_functions.py:56: return np.maximum(z, 0.0)
-        d_z_2 = np.where(z_2 < 0.0, 0.0, np.where(z_2 == 0.0, d_h2 / 2.0, d_h2))
-        # golden_functions.py:62: h2 = relu(h1 @ params["w2"] + params["b2"])
-        d_h1 = d_z_2 @ w2.T
-        d_z = np.where(z < 0.0, 0.0, np.where(z == 0.0, d_h1 / 2.0, d_h1))
-        return (
-            result,
-            {
-                "w1": x.T @ d_z,
-                "b1": d_z.sum(axis=0),
-                "w2": h1.T @ d_z_2,
-                "b2": d_z_2.sum(axis=0),
-                "w3": h2.T @ d_out_minus_y,
-                "b3": d_out_minus_y.sum(axis=0),
-            },
-        )
+    # golden_functions.py:64: return np.mean((out - y) ** 2)
+    d_out_minus_y = 2.0 / out.size * out_minus_y
+    # golden_functions.py:63: out = h2 @ params["w3"] + params["b3"]
+    d_h2 = d_out_minus_y @ w3.T
+    # golden_functions.py:56: return np.maximum(z, 0.0)
+    d_z_2 = np.where(z_2 < 0.0, 0.0, np.where(z_2 == 0.0, d_h2 / 2.0, d_h2))
+    # golden_functions.py:62: h2 = relu(h1 @ params["w2"] + params["b2"])
+    d_h1 = d_z_2 @ w2.T
+    d_z = np.where(z < 0.0, 0.0, np.where(z == 0.0, d_h1 / 2.0, d_h1))
+    return (
+        result,
+        {
+            "w1": x.T @ d_z,
+            "b1": d_z.sum(axis=0),
+            "w2": h1.T @ d_z_2,
+            "b2": d_z_2.sum(axis=0),
+            "w3": h2.T @ d_out_minus_y,
+            "b3": d_out_minus_y.sum(axis=0),
+        },
+    )

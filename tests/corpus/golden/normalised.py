@@ -18,14 +18,13 @@ def normalised_value_and_grad(x, out):
     result = (out_2 * x).sum()  # golden_functions.py:324: return np.sum(out * x)
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:323: out[...] = x / np.sqrt(np.sum(x**2))
-        d_out_2 = x[...]
-        d_x = (
-            out_2
-            + d_out_2 / out_root
-            - 2.0 * (0.5 * ((d_out_2 * out_2).sum() / out_root) / out_root) * x
-        )
+    # golden_functions.py:323: out[...] = x / np.sqrt(np.sum(x**2))
+    d_out_2 = x[...]
+    d_x = (
+        out_2
+        + d_out_2 / out_root
+        - 2.0 * (0.5 * ((d_out_2 * out_2).sum() / out_root) / out_root) * x
+    )
 
     # writes
     out[...] = out_2  # golden_functions.py:323: out[...] = x / np.sqrt(np.sum(x**2))

@@ -19,10 +19,9 @@ def pairwise_energy_value_and_grad(points):
     out = 0.5 * ratio.sum()
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:205: squared = np.sum(offset**2, axis=-1) + 1e-6
-        d_offset_part = (0.5 * (-0.5 * ratio / sqrt_squared) / sqrt_squared)[..., None]
-        d_offset = 2.0 * d_offset_part * offset
-        # golden_functions.py:204: offset = points[:, None, :] - points[None, :, :]
-        d_points = d_offset.sum(axis=1) - d_offset.sum(axis=0)
+    # golden_functions.py:205: squared = np.sum(offset**2, axis=-1) + 1e-6
+    d_offset_part = (0.5 * (-0.5 * ratio / sqrt_squared) / sqrt_squared)[..., None]
+    d_offset = 2.0 * d_offset_part * offset
+    # golden_functions.py:204: offset = points[:, None, :] - points[None, :, :]
+    d_points = d_offset.sum(axis=1) - d_offset.sum(axis=0)
     return out, d_points

@@ -27,12 +27,11 @@ def pendulum_energy_value_and_grad(theta, omega, dt):
     out = (kinetic + potential).sum() / omega.size
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:185: potential = g * length * (1.0 - np.cos(theta))
-        d_theta_3 = 1.0 / omega.size * 9.81 * np.sin(theta_3)
-        # golden_functions.py:183: theta = theta + dt * omega
-        d_omega_3 = 1.0 / omega.size * omega_3 + d_theta_3 * dt
-        # golden_functions.py:182: omega = omega - dt * g / length * np.sin(theta)
-        d_theta_2 = d_theta_3 - d_omega_3 * scaled_dt * np.cos(theta_2)
-        d_omega = d_omega_3 + d_theta_2 * dt
-        return out, (d_theta_2 - d_omega * scaled_dt * np.cos(theta), d_omega)
+    # golden_functions.py:185: potential = g * length * (1.0 - np.cos(theta))
+    d_theta_3 = 1.0 / omega.size * 9.81 * np.sin(theta_3)
+    # golden_functions.py:183: theta = theta + dt * omega
+    d_omega_3 = 1.0 / omega.size * omega_3 + d_theta_3 * dt
+    # golden_functions.py:182: omega = omega - dt * g / length * np.sin(theta)
+    d_theta_2 = d_theta_3 - d_omega_3 * scaled_dt * np.cos(theta_2)
+    d_omega = d_omega_3 + d_theta_2 * dt
+    return out, (d_theta_2 - d_omega * scaled_dt * np.cos(theta), d_omega)

@@ -23,11 +23,10 @@ def quadratic_program_value_and_grad(q, P, A, b):
     out = product @ x + q @ x
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:195: return 0.5 * x @ P @ x + q @ x
-        d_x = q + product + P @ x * 0.5
-        # golden_functions.py:193: multiplier = np.linalg.solve(A @ PA, A @ free - b)
-        d_multiplier_difference = np.linalg.solve(A_PA.T, PA.T @ -d_x)
-        # golden_functions.py:191: free = -np.linalg.solve(P, q)
-        d_q = x + np.linalg.solve(P.T, -(d_x + A.T @ d_multiplier_difference))
-        return out, (d_q, -d_multiplier_difference)
+    # golden_functions.py:195: return 0.5 * x @ P @ x + q @ x
+    d_x = q + product + P @ x * 0.5
+    # golden_functions.py:193: multiplier = np.linalg.solve(A @ PA, A @ free - b)
+    d_multiplier_difference = np.linalg.solve(A_PA.T, PA.T @ -d_x)
+    # golden_functions.py:191: free = -np.linalg.solve(P, q)
+    d_q = x + np.linalg.solve(P.T, -(d_x + A.T @ d_multiplier_difference))
+    return out, (d_q, -d_multiplier_difference)

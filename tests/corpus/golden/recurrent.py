@@ -21,19 +21,18 @@ def recurrent_value_and_grad(params, inputs):
     out = (h**2).sum()  # golden_functions.py:262: return np.sum(h**2)
 
     # backward
-    with np.errstate(all="ignore"):
-        d_h = 2.0 * h  # golden_functions.py:262: return np.sum(h**2)
-        # golden_functions.py:260: for t in range(len(inputs)):
-        # a sum from -0.0 keeps the sign of a zero
-        d_W, d_U = np.full_like(W, -0.0), np.full_like(U, -0.0)
-        d_b = np.full_like(b, -0.0)
-        for t in reversed(range(len(inputs))):
-            h_before = hs[t]
-            # golden_functions.py:261: h = np.tanh(inputs[t] @ params["W"] + h @ ...
-            d_h_total = d_h * (1.0 - h**2)
-            d_b += d_h_total
-            d_h = U @ d_h_total
-            d_U += h_before[:, None] * d_h_total
-            d_W += inputs[t][:, None] * d_h_total
-            h = h_before
+    d_h = 2.0 * h  # golden_functions.py:262: return np.sum(h**2)
+    # golden_functions.py:260: for t in range(len(inputs)):
+    # a sum from -0.0 keeps the sign of a zero
+    d_W, d_U = np.full_like(W, -0.0), np.full_like(U, -0.0)
+    d_b = np.full_like(b, -0.0)
+    for t in reversed(range(len(inputs))):
+        h_before = hs[t]
+        # golden_functions.py:261: h = np.tanh(inputs[t] @ params["W"] + h @ ...
+        d_h_total = d_h * (1.0 - h**2)
+        d_b += d_h_total
+        d_h = U @ d_h_total
+        d_U += h_before[:, None] * d_h_total
+        d_W += inputs[t][:, None] * d_h_total
+        h = h_before
     return out, {"W": d_W, "U": d_U, "b": d_b}

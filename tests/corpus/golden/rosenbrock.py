@@ -17,10 +17,9 @@ def rosenbrock_value_and_grad(x):
     out = (100.0 * difference**2 + one_minus_x_part**2).sum()
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:27: return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + ...
-        d_difference = 200.0 * difference
-        d_x = np.zeros(x.shape)
-        d_x[:-1] = -2.0 * one_minus_x_part - 2.0 * d_difference * x_part
-        d_x[1:] += d_difference
+    # golden_functions.py:27: return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 ...
+    d_difference = 200.0 * difference
+    d_x = np.zeros(x.shape)
+    d_x[:-1] = -2.0 * one_minus_x_part - 2.0 * d_difference * x_part
+    d_x[1:] += d_difference
     return out, d_x

@@ -23,16 +23,15 @@ def softmax_regression_value_and_grad(W, b, X, labels):
     out = -(log_p[indices, labels].sum() / labels.size)
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:41: return -np.mean(log_p[np.arange(len(X)), labels])
-        d_log_p = np.zeros(logits.shape)
-        np.add.at(d_log_p, (indices, labels), -1.0 / labels.size)
-        # golden_functions.py:40: log_p = shifted - np.log(np.sum(np.exp(shifted), ...
-        d_sum_exp_shifted = -d_log_p.sum(axis=1, keepdims=True) / sum_exp_shifted
-        d_shifted = d_log_p + d_sum_exp_shifted * exp_shifted
-        # golden_functions.py:39: shifted = logits - np.max(logits, axis=1, ...
-        mask = logits == max_logits
-        d_max_logits = -d_shifted.sum(axis=1, keepdims=True)
-        d_logits = d_shifted + mask * (d_max_logits / mask.sum(axis=1, keepdims=True))
-        # golden_functions.py:38: logits = X @ W + b
-        return out, (X.T @ d_logits, d_logits.sum(axis=0))
+    # golden_functions.py:41: return -np.mean(log_p[np.arange(len(X)), labels])
+    d_log_p = np.zeros(logits.shape)
+    np.add.at(d_log_p, (indices, labels), -1.0 / labels.size)
+    # golden_functions.py:40: log_p = shifted - np.log(np.sum(np.exp(shifted), ...
+    d_sum_exp_shifted = -d_log_p.sum(axis=1, keepdims=True) / sum_exp_shifted
+    d_shifted = d_log_p + d_sum_exp_shifted * exp_shifted
+    # golden_functions.py:39: shifted = logits - np.max(logits, axis=1, keepdims=True)
+    mask = logits == max_logits
+    d_max_logits = -d_shifted.sum(axis=1, keepdims=True)
+    d_logits = d_shifted + mask * (d_max_logits / mask.sum(axis=1, keepdims=True))
+    # golden_functions.py:38: logits = X @ W + b
+    return out, (X.T @ d_logits, d_logits.sum(axis=0))

@@ -25,17 +25,16 @@ def squares_until_value_and_grad(x, limit):
         result = s
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:287: for i in range(len(x)):
-        if taken:
-            d_s, d_result = np.float64(1.0), np.float64(0.0)
-        else:
-            d_s, d_result = np.float64(0.0), np.float64(1.0)
-        d_x = np.zeros_like(x)
-        for i in reversed(range(len(taken_list))):
-            # golden_functions.py:289: if s > limit:
-            if taken_list[i]:
-                d_s = d_s + d_result * 2.0  # golden_functions.py:290: return 2.0 * s
-                d_result = np.float64(0.0)
-            d_x[i] += 2.0 * d_s * x[i]  # golden_functions.py:288: s = s + x[i] ** 2
+    # golden_functions.py:287: for i in range(len(x)):
+    if taken:
+        d_s, d_result = np.float64(1.0), np.float64(0.0)
+    else:
+        d_s, d_result = np.float64(0.0), np.float64(1.0)
+    d_x = np.zeros_like(x)
+    for i in reversed(range(len(taken_list))):
+        # golden_functions.py:289: if s > limit:
+        if taken_list[i]:
+            d_s = d_s + d_result * 2.0  # golden_functions.py:290: return 2.0 * s
+            d_result = np.float64(0.0)
+        d_x[i] += 2.0 * d_s * x[i]  # golden_functions.py:288: s = s + x[i] ** 2
     return result, d_x

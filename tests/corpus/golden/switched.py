@@ -33,16 +33,15 @@ def switched_value_and_grad(x, steps):
     out = (h**2).sum()  # golden_functions.py:336: return np.sum(h**2)
 
     # backward
-    with np.errstate(all="ignore"):
-        d_h = 2.0 * h  # golden_functions.py:336: return np.sum(h**2)
-        # golden_functions.py:330: for _ in range(steps):
-        for taken, h, h_part, a, h_part_2 in reversed(saved):
-            # golden_functions.py:331: if np.sum(h) > 0.0:
-            if taken:
-                d_a = d_h * h_part  # golden_functions.py:333: h = a * np.cos(h) - 0.3
-                # golden_functions.py:332: a = np.sin(h)
-                d_h = d_a * np.cos(h) - d_h * a * np.sin(h)
-            else:
-                # golden_functions.py:335: h = h * np.exp(-(h**2)) + 0.2
-                d_h = d_h * h_part_2 - 2.0 * (d_h * h * h_part_2) * h
+    d_h = 2.0 * h  # golden_functions.py:336: return np.sum(h**2)
+    # golden_functions.py:330: for _ in range(steps):
+    for taken, h, h_part, a, h_part_2 in reversed(saved):
+        # golden_functions.py:331: if np.sum(h) > 0.0:
+        if taken:
+            d_a = d_h * h_part  # golden_functions.py:333: h = a * np.cos(h) - 0.3
+            # golden_functions.py:332: a = np.sin(h)
+            d_h = d_a * np.cos(h) - d_h * a * np.sin(h)
+        else:
+            # golden_functions.py:335: h = h * np.exp(-(h**2)) + 0.2
+            d_h = d_h * h_part_2 - 2.0 * (d_h * h * h_part_2) * h
     return out, d_h

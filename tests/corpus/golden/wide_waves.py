@@ -24,20 +24,19 @@ def wide_waves_value_and_grad(w, x):
     out = np.sum(h_sin_h)
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:304: return np.sum(h * np.sin(h))
-        del x_squared_w_1, h_sin_h  # frees memory before more is taken
-        cos_h = np.cos(h)
-        h *= cos_h
-        d_h = np.add(sin_h, h, out=sin_h)
-        # golden_functions.py:303: h = np.tanh(w[0] * x) + np.exp(-(x**2)) * w[1]
-        np.multiply(d_h, x_squared, out=x_squared)
-        d_w = np.zeros(w.shape)
-        d_w[1] += x_squared.sum()
-        del x_squared, h, sin_h, cos_h
-        w_0_x_squared = w_0_x**2
-        np.subtract(1.0, w_0_x_squared, out=w_0_x_squared)
-        d_h *= w_0_x_squared
-        d_h *= x
-        d_w[0] += d_h.sum()
+    # golden_functions.py:304: return np.sum(h * np.sin(h))
+    del x_squared_w_1, h_sin_h  # frees memory before more is taken
+    cos_h = np.cos(h)
+    h *= cos_h
+    d_h = np.add(sin_h, h, out=sin_h)
+    # golden_functions.py:303: h = np.tanh(w[0] * x) + np.exp(-(x**2)) * w[1]
+    np.multiply(d_h, x_squared, out=x_squared)
+    d_w = np.zeros(w.shape)
+    d_w[1] += x_squared.sum()
+    del x_squared, h, sin_h, cos_h
+    w_0_x_squared = w_0_x**2
+    np.subtract(1.0, w_0_x_squared, out=w_0_x_squared)
+    d_h *= w_0_x_squared
+    d_h *= x
+    d_w[0] += d_h.sum()
     return out, d_w

@@ -20,14 +20,13 @@ __all__ = ["Known", "known", "may_warn"]
 _SILENT = frozenset(
     ["abs", "absolute", "add", "all", "any", "append", "arange", "arctan", "argmax", "argmin", "argsort", "array", "astype",
      "at", "broadcast_to", "concatenate", "conj", "copy", "copysign", "cos", "cross", "cumsum", "delete", "diag", "diagonal",
-     "diff", "dot", "dtrtrs", "einsum", "empty", "empty_like", "enumerate", "expand_dims", "eye", "flip", "full", "imag", "inner",
+     "diff", "dot", "dtrtrs", "einsum", "empty", "empty_like", "enumerate", "expand_dims", "eye", "flip", "float32", "float64", "full", "full_like", "imag", "inner",
      "isnan", "kron", "len", "list", "logical_and", "logical_not", "logical_or", "matmul", "max", "maximum", "min",
      "minimum", "moveaxis", "multiply", "nan_to_num", "negative", "ones", "ones_like", "outer", "pad", "pop", "range",
      "ravel", "real", "repeat", "reshape", "reverse", "reversed", "roll", "sign", "sin", "solve", "squeeze", "stack",
      "subtract", "sum", "swapaxes", "take", "take_along_axis", "tanh", "tensordot", "tile", "trace", "transpose", "tril",
      "triu", "type", "vdot", "where", "zeros", "zeros_like", "zip"]
 )  # fmt: skip
-_FILLING = frozenset(["full_like", "float64", "float32"])
 _SILENT_NODES = (
     gast.Assign, gast.Attribute, gast.AugAssign, gast.Compare, gast.Constant, gast.Delete, gast.Dict, gast.Expr, gast.For,
     gast.If, gast.IfExp, gast.List, gast.Name, gast.Pass, gast.Return, gast.Slice, gast.Starred, gast.Subscript, gast.Tuple,
@@ -80,8 +79,6 @@ def _is_silent(node: Any, known: Known) -> bool:
     if not isinstance(node, gast.Call):
         return isinstance(node, _SILENT_NODES)
     called = _called(node)
-    if called in _FILLING:
-        return any(isinstance(a, gast.Constant) and abs(a.value) < 100 for a in map(_bare, node.args))
     if isinstance(node.func, gast.Call):  # `type(model)(...)`
         return _called(node.func) == "type"
     return called in _SILENT and not any(keyword.arg == "dtype" for keyword in node.keywords)
@@ -169,8 +166,3 @@ def _summed(tree: Any) -> str:
 def _called(node: Any) -> str:
     """The last name of what a call calls."""
     return node.func.attr if isinstance(node.func, gast.Attribute) else getattr(node.func, "id", "")
-
-
-def _bare(node: Any) -> Any:
-    """A number without its sign."""
-    return node.operand if isinstance(node, gast.UnaryOp) else node

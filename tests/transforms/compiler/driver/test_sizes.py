@@ -83,6 +83,19 @@ def test_a_hundred_batch_sizes_are_written_twice(written: Written) -> None:
     )
 
 
+def test_sizes_on_both_sides_of_a_bound_on_buffers_are_written_once_each(written: Written) -> None:
+    def loss(x: Any, y: Any) -> Any:
+        h = np.tanh(x * y) + x
+        return np.sum(np.sin(h * y) * h)
+
+    def rows(n: int) -> tuple[Any, ...]:
+        return np.random.default_rng(n).normal(size=(2, n, 128))
+
+    sizes = np.random.default_rng(0).permutation(np.arange(20, 140))
+    same_at(loss, sizes.tolist(), lambda n: tuple(rows(n)))
+    assert written() <= 4  # buffers are written over from 64 kB on
+
+
 def reads_in_many_ways(x: Any) -> Any:
     n = x.shape[0]
     total = np.sum(x[: n // 2]) / x.size + np.sum(x[-(n // 3) :]) * len(x) + np.sum(x[n % 3 :])

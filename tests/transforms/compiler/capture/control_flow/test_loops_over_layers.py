@@ -165,7 +165,62 @@ def in_place(layers: Any, x: Any) -> Any:
     return np.sum(np.sin(h @ layers[0][0]))
 
 
+# Lists that are read by the number of a trip.
+def by_number(layers: Any, x: Any) -> Any:
+    for k in range(len(layers)):
+        W, b = layers[k]
+        x = np.tanh(x @ W + b)
+    return np.sum(x**2)
+
+
+def lists_by_number(layers: Any, x: Any) -> Any:
+    Ws, bs = [W for W, _ in layers], [b for _, b in layers]
+    for k in range(len(Ws)):
+        x = np.tanh(x @ Ws[k] + bs[k]) * (k + 1.0)
+    return np.sum(x**2)
+
+
+def items_by_number(layers: Any, x: Any) -> Any:
+    for i in range(len(layers)):
+        x = np.tanh(x @ layers[i]["W"] + layers[i]["b"])
+    return np.sum(x**2)
+
+
+def the_next_by_number(layers: Any, x: Any) -> Any:
+    for i in range(len(layers) - 1):
+        x = np.tanh(x @ layers[i + 1][0])
+    return np.sum(x @ layers[0][0])
+
+
+def numbered_and_by_number(layers: Any, x: Any) -> Any:
+    Ws, bs = [W for W, _ in layers], [b for _, b in layers]
+    for i, W in enumerate(Ws):
+        x = np.tanh(x @ W + bs[i])
+    return np.sum(x**2) + sum(np.sum(layers[j][0] ** 2) for j in range(len(layers)))
+
+
+def remembered_by_number(layers: Any, x: Any) -> Any:
+    hs = [x]
+    for i in range(len(layers)):
+        hs.append(np.tanh(hs[i] @ layers[i][0] + layers[i][1]))
+    return np.sum(hs[-1] ** 2)
+
+
+def from_the_second_on(layers: Any, x: Any) -> Any:
+    h = x @ layers[0][0]
+    for k in range(1, len(layers)):
+        h = np.tanh(h @ layers[k][0] + layers[k][1])
+    return np.sum(h**2)
+
+
 KEPT: list[tuple[Any, str, str]] = [
+    (by_number, "tuple", "for W, b in layers:"),
+    (lists_by_number, "tuple", "in enumerate(layers):"),
+    (items_by_number, "dict", "for layer in layers:"),
+    (the_next_by_number, "tuple", "= layers[1:]"),
+    (numbered_and_by_number, "tuple", "for W, b in layers:"),
+    (remembered_by_number, "tuple", "in layers:"),
+    (from_the_second_on, "tuple", "= layers[1:]"),
     (arrays, "array", "for W in layers:"),
     (pairs, "tuple", "for W, b in layers:"),
     (items, "dict", "for layer in layers:"),
@@ -237,7 +292,35 @@ def loops_in_a_loop(layers: Any, x: Any) -> Any:
     return np.sum(x)
 
 
+def two_by_number(layers: Any, x: Any) -> Any:
+    for k in range(len(layers) - 1):
+        x = np.tanh(x @ layers[k][0] @ layers[k + 1][0])
+    return np.sum(x)
+
+
+def by_another_number(layers: Any, x: Any) -> Any:
+    for k in range(len(layers)):
+        x = np.tanh(x @ layers[(2 * k) % len(layers)][0])
+    return np.sum(x)
+
+
+def beyond_the_end(layers: Any, x: Any) -> Any:
+    for k in range(len(layers)):
+        x = np.tanh(x @ layers[k - 1][0])
+    return np.sum(x)
+
+
+def in_a_branch(layers: Any, x: Any) -> Any:
+    for k in range(len(layers)):
+        if np.sum(x) > 0:
+            x = np.tanh(x @ layers[k][0])
+        else:
+            x = np.sin(x)
+    return np.sum(x)
+
+
 UNROLLED: list[tuple[Any, str]] = [
+    (two_by_number, "tuple"), (by_another_number, "tuple"), (beyond_the_end, "tuple"), (in_a_branch, "tuple"),
     (last_is_kept, "tuple"), (first_is_read_too, "tuple"), (neighbours, "tuple"), (one_layer_again, "tuple"),
     (item_is_given_a_key, "dict"), (taken_from_the_end, "tuple"), (loops_in_a_loop, "tuple"),
     (until_it_is_large, "tuple"),
