@@ -20,13 +20,12 @@ def autoregressive_value_and_grad(phi, sigma, series):
     out = ratio + residual.size * np.log(sigma)
 
     # backward
-    with np.errstate(all="ignore"):
-        # golden_functions.py:231: return np.sum(residual**2) / (2 * sigma**2) + ...
-        d_sigma = np.float64(residual.size) / sigma - 4.0 * (ratio / product) * sigma
-        # golden_functions.py:230: residual = series[2:] - predicted
-        d_predicted = -2.0 * (np.float64(1.0) / product) * residual
-        # golden_functions.py:229: predicted = phi[0] * series[1:-1] + phi[1] * ...
-        d_phi = np.zeros(phi.shape)
-        d_phi[1] += (d_predicted * series[:-2]).sum()
-        d_phi[0] += (d_predicted * series[1:-1]).sum()
+    # golden_functions.py:231: return np.sum(residual**2) / (2 * sigma**2) + ...
+    d_sigma = np.float64(residual.size) / sigma - 4.0 * (ratio / product) * sigma
+    # golden_functions.py:230: residual = series[2:] - predicted
+    d_predicted = -2.0 * (np.float64(1.0) / product) * residual
+    # golden_functions.py:229: predicted = phi[0] * series[1:-1] + phi[1] * series[:-2]
+    d_phi = np.zeros(phi.shape)
+    d_phi[1] += (d_predicted * series[:-2]).sum()
+    d_phi[0] += (d_predicted * series[1:-1]).sum()
     return out, (d_phi, d_sigma)
