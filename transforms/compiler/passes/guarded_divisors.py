@@ -7,6 +7,7 @@ is 0 there but for what is too small to be squared. The quotient is then often o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,23 +31,24 @@ def guarded_divisors(graph: Graph) -> Graph:
         for v in call.reads:
             readers.setdefault(v, []).append(call)
     given_back = set(values_in(graph.outputs))
-    divided = {(call.args[0], _root(n, maker), n.type.shape): n for call, n in _quotients(graph)}
+    divided = {(call.args[0], _root(n, maker), _shape(n)): n for call, n in _quotients(graph)}
 
     def step(call: Call) -> list[Call] | None:
-        if not call.backward or call.op.base is not DIVIDE or call.outs[0] in given_back:
+        out = call.outs[0]
+        if not call.backward or call.op.base is not DIVIDE or out.type.dtype.kind != "f" or out in given_back:
             return None
         n = _guarded(call.args[1], maker)
         if n is None or not _is_norm(n, maker):
             return None
-        for reader in readers.get(call.outs[0], ()):
+        for reader in readers.get(out, ()):
             if reader.op.base is not MULTIPLY:
                 return None
-            others = [x for x in reader.args[:2] if x is not call.outs[0]]
-            if len(others) != 1 or not isinstance(others[0], Value) or others[0].type.shape != n.type.shape:
+            others = [x for x in reader.args[:2] if x is not out]
+            if len(others) != 1 or not isinstance(others[0], Value) or _shape(others[0]) != _shape(n):
                 return None
             if not _tells(others[0], _root(n, maker), maker):
                 return None
-        n = divided.get((call.args[0], _root(n, maker), n.type.shape), n)  # as the forward part has it, to be shared
+        n = divided.get((call.args[0], _root(n, maker), _shape(n)), n)  # as the forward part has it, to be shared
         return [call.with_args((call.args[0], n, *call.args[2:]))]
 
     return rewrite(graph, step)
@@ -104,6 +106,11 @@ def _vanishes(divisor: Any, n: Any, maker: dict[Value, Call]) -> bool:
     if made.op.base is POWER:
         return _is_positive(made.args[1]) and _vanishes(made.args[0], n, maker)
     return made.op.base is MULTIPLY and any(_vanishes(arg, n, maker) for arg in made.args[:2])
+
+
+def _shape(x: Value) -> tuple[int, ...]:
+    """The shape without the axes of length 1 in front, which broadcasting adds."""
+    return tuple(itertools.dropwhile((1).__eq__, x.type.shape))
 
 
 def _long_axes(x: Value) -> list[int]:

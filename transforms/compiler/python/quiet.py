@@ -18,14 +18,15 @@ __all__ = ["Known", "known", "may_warn"]
 
 # Functions and methods that have no singular points.
 _SILENT = frozenset(
-    ["abs", "absolute", "add", "all", "any", "append", "arange", "arctan", "argmax", "argmin", "argsort", "array", "astype",
-     "at", "broadcast_to", "concatenate", "conj", "copy", "copysign", "cos", "cross", "cumsum", "delete", "diag", "diagonal",
-     "diff", "dot", "dtrtrs", "einsum", "empty", "empty_like", "enumerate", "expand_dims", "eye", "flip", "float32", "float64", "full", "full_like", "imag", "inner",
-     "isnan", "kron", "len", "list", "logical_and", "logical_not", "logical_or", "matmul", "max", "maximum", "min",
-     "minimum", "moveaxis", "multiply", "nan_to_num", "negative", "ones", "ones_like", "outer", "pad", "pop", "range",
-     "ravel", "real", "repeat", "reshape", "reverse", "reversed", "roll", "sign", "sin", "solve", "squeeze", "stack",
-     "subtract", "sum", "swapaxes", "take", "take_along_axis", "tanh", "tensordot", "tile", "trace", "transpose", "tril",
-     "triu", "type", "vdot", "where", "zeros", "zeros_like", "zip"]
+    ["abs", "absolute", "add", "all", "any", "append", "arange", "arctan", "argmax", "argmin", "argsort", "array",
+     "astype", "at", "broadcast_to", "concatenate", "conj", "copy", "copysign", "cos", "cross", "cumsum", "delete", "diag",
+     "diagonal", "diff", "dot", "dtrtrs", "einsum", "empty", "empty_like", "enumerate", "expand_dims", "eye", "flip",
+     "float32", "float64", "full", "full_like", "imag", "inner", "isnan", "kron", "len", "list", "logical_and",
+     "logical_not", "logical_or", "matmul", "max", "maximum", "min", "minimum", "moveaxis", "multiply", "nan_to_num",
+     "negative", "ones", "ones_like", "outer", "pad", "pop", "range", "ravel", "real", "repeat", "reshape", "reverse",
+     "reversed", "roll", "sign", "sin", "solve", "squeeze", "stack", "subtract", "sum", "swapaxes", "take",
+     "take_along_axis", "tanh", "tensordot", "tile", "trace", "transpose", "tril", "triu", "type", "vdot", "where",
+     "zeros", "zeros_like", "zip"]
 )  # fmt: skip
 _SILENT_NODES = (
     gast.Assign, gast.Attribute, gast.AugAssign, gast.Compare, gast.Constant, gast.Delete, gast.Dict, gast.Expr, gast.For,
