@@ -56,7 +56,7 @@ def test_large_arrays_go_before_the_peak_and_not_after_it() -> None:
 
 def deep(ws: Any, x: Any) -> Any:
     for k in range(len(ws)):
-        x = np.tanh(x @ ws[-1 - k]) * x  # from the last on: written out
+        x = np.tanh(x @ ws[3 * k % len(ws)]) * x  # in an order of its own: written out
     return np.sum(x * x)
 
 

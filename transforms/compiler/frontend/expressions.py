@@ -120,11 +120,13 @@ class Expressions:
         return self.read(node.id, node) if getattr(node, "gs_maybe", False) else node
 
     def _subscript(self, node: Any, test: bool) -> Any:
-        place = node.slice.left if isinstance(node.slice, gast.BinOp) else node.slice
-        counted = isinstance(place, gast.Name) and place.id in self.counters
-        if not counted or not isinstance(node.ctx, gast.Load):
+        index = node.slice if isinstance(node.slice, (gast.Name, gast.BinOp, gast.UnaryOp)) else None
+        counter = (
+            next((n.id for n in gast.walk(index) if getattr(n, "id", None) in self.counters), None) if index else None
+        )
+        if counter is None or not isinstance(node.ctx, gast.Load):
             return self.within(node)
-        called = getattr(node, "gs_called", None) or _item_called(node.value, place.id)
+        called = getattr(node, "gs_called", None) or _item_called(node.value, counter)
         return operator_call("item", [self.one(node.value), self.one(node.slice), constant(called, node)], node)
 
     def _boolop(self, node: Any, test: bool) -> Any:

@@ -294,7 +294,7 @@ class _Loop:
             head = Head((Walked(target, walk.tree(scan.xs[0].given)),))
         else:
             times = call_tree("len", walk.tree(scan.xs[0].given)) if times is None else times
-            times = _as_len(times, scan.n, walk)
+            times = _as_len(times, scan, walk)
             turned = self.index is not None and scan.loop.reverse
             if turned and "reversed" in self.hidden:
                 last = gast.BinOp(left=times, op=gast.Sub(), right=constant_tree(1))
@@ -465,9 +465,12 @@ def _is_length(call: Call) -> bool:
     return isinstance(call.args[0], Value) and (first or whole)
 
 
-def _as_len(times: Any, n: Any, walk: Walk) -> Any:
-    """`len(x)` for `x.shape[0]`, and for `x.size` where that is the same."""
-    maker = walk.facts.maker.get(n)
+def _as_len(times: Any, scan: Scan, walk: Walk) -> Any:
+    """`len(x)` for `x.shape[0]`, for `x.size` where that is the same, and for the number of items of a list that is walked."""
+    for x in scan.xs if type(scan.n) is int else ():
+        if x.given in walk.homes and walk.lists.lengths.get(x.given) == scan.n:
+            return call_tree("len", walk.tree(x.given))
+    maker = walk.facts.maker.get(scan.n)
     return times if maker is None or not _is_length(maker) else call_tree("len", walk.trees[maker.args[0]])
 
 

@@ -58,7 +58,7 @@ def each_in_the_other(W, b, x):
 
 def list_of_layers(layers, x):
     for k in range(len(layers)):
-        x = layer(x, *layers[-1 - k])  # from the last on: written out
+        x = layer(x, *layers[(k + 1) % len(layers)])  # in an order of its own: written out
     return np.sum(x**2)
 
 

@@ -369,8 +369,9 @@ def test_warnings_are_off_only_where_something_can_warn() -> None:
     ):  # fmt: skip
         assert "errstate" not in body(gs.value_and_grad(calm), V), body(gs.value_and_grad(calm), V)
     for warns in (
-        np.max, lambda x: np.sum(np.sqrt(x)), lambda x: np.sum(np.logaddexp(0.0, x)), lambda x: np.sum(x**0.5), lambda x: np.sum(np.cbrt(x)), np.prod,
-        lambda x: np.sum(np.log1p(x)), lambda x: np.sum(np.arcsin(x)), lambda x: np.sum(x**-2),
+        np.max, lambda x: np.sum(np.sqrt(x)), lambda x: np.sum(np.logaddexp(0.0, x)), lambda x: np.sum(x**0.5),
+        lambda x: np.sum(np.cbrt(x)), np.prod, lambda x: np.sum(np.log1p(x)), lambda x: np.sum(np.arcsin(x)),
+        lambda x: np.sum(x**-2),
     ):  # fmt: skip
         text = body(gs.value_and_grad(warns), np.abs(V) / 4)
         assert "errstate" in text, text

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .....runtime.ir.graph import Call, Graph, Value, type_of
-from .....runtime.ir.known_ops import ADD, SUBTRACT
+from .....runtime.ir.known_ops import ADD, MULTIPLY, SUBTRACT
 from .....runtime.ir.opcodes import SCAN, Branch, Loop, has_effects
 from .....runtime.registry import require
 from .....runtime.rules.control import guard
@@ -403,22 +403,24 @@ class _Indexed:
         self.frame, self.index, self.n = frame, index, n
         self.layers, self.items = layers, items  # what the loop walks anyway, and the Tensors of a trip
         self.param = param
-        self.known: dict[tuple[int, int], tuple[Any, Layers]] = {}
+        self.known: dict[tuple[int, int, int], tuple[Any, Layers]] = {}
 
     def item(self, holder: Any, key: Any, called: Any) -> Any:
         """Return the item of the trip; NotImplemented where it is that of another, or the list is none of layers."""
-        first = _behind(self.frame, self.index._ir, 0, key)
-        if first is None or not 0 <= first <= len(holder) - self.n:
+        step, first = _line(self.frame, self.index._ir, key)
+        if first < 0 and first + (step or 0) * (self.n - 1) < 0:
+            first += len(holder)
+        if step not in (1, -1) or not (0 <= first < len(holder) and 0 <= first + step * (self.n - 1) < len(holder)):
             return NotImplemented
-        if (id(holder), first) not in self.known:
-            found = layers_of(holder[first : first + self.n])
+        if (id(holder), first, step) not in self.known:
+            found = layers_of([holder[first + step * k] for k in range(self.n)])
             if found is None:
                 return NotImplemented
             made = found.begin(self.index, called, lambda leaf, name: self.param(samples_of(leaf), name, self.frame))
             self.layers.append((found, None))
             self.items.append(made)
-            self.known[id(holder), first] = holder, found
-        return self.known[id(holder), first][1].trip
+            self.known[id(holder), first, step] = holder, found
+        return self.known[id(holder), first, step][1].trip
 
 
 def _itself(i: Any) -> Any:
@@ -462,16 +464,27 @@ def _behind(frame: Frame, place: Value, length: int, index: Any) -> int | None:
 
     `place` is the number of the trip, and the index is this, or that with an int added or subtracted.
     """
-    v, behind = getattr(index, "_ir", None), -length
+    factor, start = _line(frame, place, index)
+    return start - length if factor == 1 else None
+
+
+def _line(frame: Frame, place: Value, index: Any) -> tuple[int | None, int]:
+    """The ints of which an index is the number of the trip times the first, and the second; None where it is no such sum."""
     makers = {call.outs[0]: call for call in frame.calls if len(call.outs) == 1}
-    while v is not place:
-        call = None if v is None else makers.get(v)
-        if call is None or call.op.base not in (ADD, SUBTRACT):
-            return None
-        x, y = call.args[:2]
-        if isinstance(y, Value) and call.op.base is ADD:
-            x, y = y, x
-        if not isinstance(x, Value) or type(y) is not int:
-            return None
-        v, behind = x, behind + (y if call.op.base is ADD else -y)
-    return behind
+
+    def line(v: Any) -> tuple[int | None, int]:
+        if v is place:
+            return 1, 0
+        if type(v) is int:
+            return 0, v
+        call = makers.get(v) if isinstance(v, Value) else None
+        if call is None or call.op.base not in (ADD, SUBTRACT, MULTIPLY):
+            return None, 0
+        (a, b), (c, d) = map(line, call.args[:2])
+        if a is None or c is None or (call.op.base is MULTIPLY and a and c):
+            return None, 0
+        if call.op.base is MULTIPLY:
+            return a * d + c * b, b * d
+        return (a + c, b + d) if call.op.base is ADD else (a - c, b - d)
+
+    return line(getattr(index, "_ir", None))

@@ -213,7 +213,18 @@ def from_the_second_on(layers: Any, x: Any) -> Any:
     return np.sum(h**2)
 
 
+def from_the_last_on(layers: Any, x: Any) -> Any:
+    for k in reversed(range(len(layers))):
+        x = np.tanh(x @ layers[k][0])
+    for k in range(len(layers)):
+        x = x + layers[-1 - k][1]
+    for k in range(len(layers) - 1, -1, -1):
+        x = np.sin(x) * layers[k][1]
+    return np.sum(x**2)
+
+
 KEPT: list[tuple[Any, str, str]] = [
+    (from_the_last_on, "tuple", "= layers[::-1]"),
     (by_number, "tuple", "for W, b in layers:"),
     (lists_by_number, "tuple", "in enumerate(layers):"),
     (items_by_number, "dict", "for layer in layers:"),
