@@ -301,8 +301,8 @@ class Steps:
     def _suspects(self, key: tuple[str, int]) -> list[int]:
         """Return the shards of a run whose workers died more often than the scheduler allows; that of `key` is one."""
 
-        def given_up(dask_scheduler: Any) -> list[int]:  # local: it travels by value, the scheduler may not have gradscribe
-            tasks = [item for item in dask_scheduler.tasks.items() if isinstance(item[0], tuple) and item[0][0] == key[0]]
+        def given_up(dask_scheduler: Any) -> list[int]:  # it travels by value: the scheduler may not have gradscribe
+            tasks = [(k, task) for k, task in dask_scheduler.tasks.items() if isinstance(k, tuple) and k[0] == key[0]]
             return [name[1] for name, task in tasks if task.suspicious > dask_scheduler.allowed_failures]
 
         try:

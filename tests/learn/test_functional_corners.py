@@ -212,11 +212,10 @@ def test_the_source_of_a_training_step() -> None:
     sum_exp = exp.sum(axis=1)
     out = (np.log(sum_exp) - difference[np.arange(len(y)), y]).sum() / sum_exp.size
 
-    with np.errstate(all="ignore"):
-        d_hidden_part = (1.0 / sum_exp.size / sum_exp)[:, None] * exp
-        d_hidden_part[np.arange(len(y)), y] -= 1.0 / sum_exp.size
-        d_w = x.T @ np.where(hidden <= 0, 0.0, d_hidden_part @ b.T)
-        return out, (d_w, hidden.T @ d_hidden_part)"""
+    d_hidden_part = (1.0 / sum_exp.size / sum_exp)[:, None] * exp
+    d_hidden_part[np.arange(len(y)), y] -= 1.0 / sum_exp.size
+    d_w = x.T @ np.where(hidden <= 0, 0.0, d_hidden_part @ b.T)
+    return out, (d_w, hidden.T @ d_hidden_part)"""
     )
 
 
