@@ -24,8 +24,7 @@ def recurrent_value_and_grad(params, inputs):
     d_h = 2.0 * h  # golden_functions.py:262: return np.sum(h**2)
     # golden_functions.py:260: for t in range(len(inputs)):
     # a sum from -0.0 keeps the sign of a zero
-    d_W, d_U = np.full_like(W, -0.0), np.full_like(U, -0.0)
-    d_b = np.full_like(b, -0.0)
+    d_W, d_U, d_b = np.full_like(W, -0.0), np.full_like(U, -0.0), np.full_like(b, -0.0)
     for t in reversed(range(len(inputs))):
         h_before = hs[t]
         # golden_functions.py:261: h = np.tanh(inputs[t] @ params["W"] + h @ ...

@@ -26,9 +26,10 @@ from ..schedule.program import (
     straight,
     writes_of,
 )
-from .entries import Block, Entries, Path, entries_of
+from .entries import Block, Entries, Path, each_statement, entries_of
 from .layout import WIDTH
 from .lines import Line, Lines
+from .quiet import known, may_warn
 from .variables import about, mentions, name_of, plain
 from .widths import is_sum_of_names, width
 
@@ -46,7 +47,7 @@ def tuples(program: Program, lengths: Mapping[str, int]) -> Program:
     `lengths` are those of the variables that the text is for: `a, b = x` is that of all parts of one.
     """
     entries = entries_of(program.body)
-    joins = _Joins(lengths)
+    joins = _Joins(lengths, _stands_apart(entries))
     returned = [s.lines.variables for s in straight(program.body) if isinstance(s, Return)]
     joins.block(entries, 4, frozenset[str]().union(*returned))
     return program._replace(body=joins.statements(program.body)) if joins.pairs else program
@@ -55,8 +56,9 @@ def tuples(program: Program, lengths: Mapping[str, int]) -> Program:
 class _Joins:
     """Lines that are one with an earlier line of their block."""
 
-    def __init__(self, lengths: Mapping[str, int]) -> None:
+    def __init__(self, lengths: Mapping[str, int], apart: bool) -> None:
         self.lengths = lengths
+        self.apart = apart  # whether what is quiet stands in a `with`
         # By their trees: a line with others in it, None for what stands in such.
         self.lines: dict[int, Line | None] = {}
         self.pairs: list[tuple[Any, Any]] = []  # the tree of a line, and that of one that it takes in
@@ -67,13 +69,13 @@ class _Joins:
         first: list[Any] = []
         for tree, call in entries:
             if isinstance(tree, Block):
-                inner = indent + 4 + 4 * (call.quiet and indent == 4)
+                inner = self.column(indent, call) + 4
                 self.block(tree.body, inner)
                 self.block(tree.orelse, inner)
             elif isinstance(tree, Path):
                 self.block(tree.entries, indent + 4)
             for k in _before_which(made, (tree, call)):
-                joined = _joined(made[k], (tree, call), indent, results)
+                joined = _joined(made[k], (tree, call), self.column(indent, call), results)
                 if joined is not None:
                     made[k] = joined
                     self.lines |= {id(first[k]): joined, id(tree): None}
@@ -86,6 +88,10 @@ class _Joins:
             if line[0] is not start and (whole := self.taken_apart(line[0])) is not None:
                 whole.parts = parts_of(line)
                 self.lines[id(start)] = whole, line[1]
+
+    def column(self, indent: int, call: Call) -> int:
+        """Where a line begins in a block of such an indent."""
+        return indent + 4 * (self.apart and call.quiet and indent == 4)
 
     def taken_apart(self, tree: Any) -> Any:
         """Return `a, b = x` for `a, b = x[0], x[1]`, where these are all parts of `x`; None of another assignment."""
@@ -150,6 +156,13 @@ class _Joins:
         )
 
 
+def _stands_apart(entries: Entries) -> bool:
+    """Whether the statements that are to give no warnings stand in a `with np.errstate`."""
+    each = list(each_statement(entries))
+    facts = known((tree for tree, _ in each), (tree for tree, call in each if not call.quiet))
+    return may_warn((tree for tree, call in each if call.quiet), facts)
+
+
 def _moved(body: list[Statement], before: Statement, behind: Assign, beside: Assign) -> list[Statement]:
     """Return the statements with one of them, and what is nested in it alone, behind an earlier one, as `beside`.
 
@@ -184,7 +197,7 @@ def _before_which(made: Entries, entry: tuple[Any, Call]) -> Iterator[int]:
 
 
 def _joined(
-    before: tuple[Any, Call], entry: tuple[Any, Call], indent: int, results: Collection[str]
+    before: tuple[Any, Call], entry: tuple[Any, Call], column: int, results: Collection[str]
 ) -> tuple[Any, Call] | None:
     """Two assignments as one; None where that is not one that a person would write."""
     (first, call), (second, other) = before, entry
@@ -202,7 +215,7 @@ def _joined(
         return None
     targets = gast.Tuple(elts=[_stored(name) for name, _ in pairs], ctx=gast.Store())
     value = gast.Tuple(elts=[value for _, value in pairs], ctx=gast.Load())
-    if indent + 4 * (call.quiet and indent == 4) + width(targets) + len(" = ") + width(value) - 4 > WIDTH:
+    if column + width(targets) + len(" = ") + width(value) - 4 > WIDTH:
         return None
     owner = call if _place(call) == _place(other) else about(call)
     made = gast.Assign(targets=[targets], value=value, type_comment=None)
