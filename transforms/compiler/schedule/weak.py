@@ -37,7 +37,7 @@ def weak_numbers(graph: Graph) -> set[Value]:
         if user.op.base in SPREADING or user.op.stores is not None or user.outs[0] in found:
             return True
         if user.op.base in _ADDING:
-            return user.outs[0].type.dtype == np.float64
+            return bool(user.outs[0].type.dtype == np.float64)
         others = [a for a in user.args if isinstance(a, Value) and a is not out and a not in found]
         if user.op.base is WHERE:
             dtypes = [a.type.dtype for a in user.args[1:3] if isinstance(a, Value)]
