@@ -32,6 +32,21 @@ def _gives_view(index: Any) -> bool:
     return all(is_basic(p) or getattr(getattr(p, "type", None), "kind", "") == "python" for p in parts)
 
 
+def _is_advanced(index: Any) -> bool:
+    """Whether one of the parts is an array with axes, so that NumPy makes a copy of what is read."""
+    for p in index if isinstance(index, tuple) else (index,):
+        known = getattr(p, "type", None)
+        if isinstance(p, np.ndarray) if known is None else known.kind == "array" and known.shape:
+            return True
+    return False
+
+
+def _memory_of(index: Any) -> Memory:
+    if _is_advanced(index):
+        return NEW
+    return Memory("view" if _gives_view(index) else "may", ("x",))
+
+
 def _has_mask(index: Any) -> bool:
     """Whether one of the parts is a mask, so that lengths follow from its values."""
     return any(getattr(p, "dtype", None) == np.bool_ for p in (index if isinstance(index, tuple) else (index,)))
@@ -253,7 +268,7 @@ def read_written(g: Any, index: Any, v_shape: Any) -> Any:
 
 op(
     operator.getitem, "x, index", Kind.shaping, path="operator.getitem", title="Index",
-    memory=lambda index: Memory("view" if _gives_view(index) else "may", ("x",)),
+    memory=_memory_of,
     types=lambda index: BY_VALUE if _has_mask(index) else RUN,
 )  # fmt: skip
 rule(operator.getitem, x=read_back)

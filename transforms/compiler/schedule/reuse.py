@@ -14,14 +14,14 @@ from ....runtime.ir.opcodes import SCAN, is_region
 from ....runtime.ops import Op
 from ....runtime.registry import require
 from ....runtime.rules.control import GUARD, SIZES
-from ....runtime.rules.indexing import index_set
+from ....runtime.rules.indexing import index_set, read_last
 from ..analysis.memory import makes_new_memory, shares_with
 from ..passes.rewrite import key_of
 from .stores import STORE
 
 __all__ = ["is_apart", "is_dense", "last_writers", "reads_first", "reused", "ufunc_of"]
 
-INDEX_SET = require(index_set)
+INDEX_SET, _READ_LAST = require(index_set), require(read_last)
 
 LARGE = 1 << 16  # bytes; below, a new array costs less than the keyword `out=`
 
@@ -71,7 +71,8 @@ def reads_first(graph: Graph) -> Graph:
         for read in calls[calls.index(call) + 1 :]:
             if read.op is GUARD:  # what follows may belong to another outcome
                 break
-            alike = (read.quiet, read.backward) == (call.quiet, call.backward) and _is_number_of(read)
+            copied = _is_number_of(read) or read.op.base is _READ_LAST
+            alike = (read.quiet, read.backward) == (call.quiet, call.backward) and copied
             if alike and all(key_of(a) == key_of(b) for a, b in zip(read.args, call.args, strict=False)):
                 calls.remove(read)
                 calls.insert(calls.index(call), read)

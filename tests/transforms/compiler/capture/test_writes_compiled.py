@@ -371,3 +371,46 @@ def test_a_reshape_that_copies() -> None:
 
     step = np.eye(4) * 1e-6
     np.testing.assert_allclose(gs.grad(f)(X), [(f(X + h) - f(X - h)) / 2e-6 for h in step], rtol=1e-6, atol=1e-8)
+
+
+# Places by arrays of positions -------------------------------------------------------------------------------------------
+
+
+def rows_of_four(a, v, idx):
+    a = a + 1.0
+    for k in range(4):
+        a[idx] = np.sin(a[idx]) * v[k]
+    return np.sum(a**2)
+
+
+def assembled(v, idx):
+    K = np.zeros((6, 6))
+    for k in range(len(v)):
+        K[np.ix_(idx[k], idx[k])] += v[k] * np.ones((2, 2))
+    return np.sum(np.sin(K) * np.arange(36.0).reshape(6, 6))
+
+
+def read_before(a, v, idx):
+    a = a + 1.0
+    before = a[idx]
+    a[idx] = v[:3]
+    return np.sum(a**2) + np.sum(before * v[1])
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (rows_of_four, (np.arange(6.0), np.arange(4.0), np.array([1, 3, 1]))),
+        (assembled, (np.arange(5.0), np.array([[0, 1], [1, 2], [2, 2], [4, 5], [3, 0]]))),
+        (read_before, (np.arange(6.0), np.arange(4.0), np.array([1, 3, 1]))),
+    ],
+)
+def test_what_is_written_at_positions_is_written_in_place(f: Any, args: Any) -> None:
+    transform = gs.value_and_grad(f, argnums=tuple(k for k, x in enumerate(args) if x.dtype == float))
+    compiled = gs.compile(transform)
+    for scale in (1.0, 0.5, -2.0):
+        now = tuple(x * scale if x.dtype == float else x for x in args)
+        expected, found = transform(*now), compiled(*now)
+        assert found[0] == expected[0]
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(found[1], expected[1], strict=True))
+    assert "np.array(" not in str(compiled.source(*args))
