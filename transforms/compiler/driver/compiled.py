@@ -294,7 +294,7 @@ class Compiled(Transform):
         if problem is not None and made.varied:
             self._varying.fix()
             return result
-        if problem is not None and made.shared and not self.verify:
+        if problem is not None and made.shared and (not self.verify or families.has_several(made.outline)):
             families.fix(made.outline)  # and the next call of this size is written down by itself
             return result
         if problem is not None and made.kept and not self.verify:

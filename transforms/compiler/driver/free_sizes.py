@@ -132,6 +132,10 @@ class Families:
         lengths, specialisation = family.nearest(outline.lengths)
         return specialisation if _differing(lengths, outline.lengths) <= family.free else None
 
+    def has_several(self, outline: Outline) -> bool:
+        """Whether graphs of an outline have given different sources, of which one may not be right at all lengths."""
+        return outline.key in self._families and len(self._families[outline.key].sources) > 1
+
     def may_serve(self, key: Any) -> bool:
         """Whether arguments, by their signature, are those of a call that was seen, but for lengths."""
         return key not in self._refused and _without_lengths(key) in self._signatures
