@@ -56,10 +56,17 @@ def reused(graph: Graph, given: Collection[Value] = (), own: Collection[Value] =
             dead = fresh and v not in shown and last[v] is call
             added = v in own and out in results and bool(call.backward) and call.op.infix == "+"
             worth = added or out.over is v or math.prod(v.type.shape) * v.type.dtype.itemsize >= LARGE
-            if dead and worth and v.type == out.type and is_dense(v):
+            if dead and worth and v.type == out.type and is_dense(v) and not _is_put_back(maker.get(v), last.get(out)):
                 found[call] = v
                 break
     return found
+
+
+def _is_put_back(read: Call | None, put: Call | None) -> bool:
+    """Whether a value that is computed of `x[i]` is put at this place again: `x[i] += v` in one statement."""
+    if read is None or put is None or read.op.base is not GETITEM or put.op is not INDEX_SET:
+        return False
+    return all(key_of(a) == key_of(b) for a, b in zip(read.args, put.args, strict=False))
 
 
 def reads_first(graph: Graph) -> Graph:
