@@ -62,8 +62,8 @@ def identities(graph: Graph) -> Graph:
                 return together
         if call.backward and call.op.base is GETITEM and type(call.args[1]) is int:
             return _item_of_item(call, maker)
-        if call.backward and call.op.base is GETITEM and type(call.args[1]) is tuple:
-            return _of_every_axis(call)
+        if call.backward and call.op.base is GETITEM and (part := _of_every_axis(call)) is not None:
+            return part
         if call.backward and call.op.base in (SUM, MEAN):
             return _over_all(call)
         if call.op.base is SQUEEZE:
@@ -131,7 +131,9 @@ def _unflipped(call: Call, maker: dict[Value, Call]) -> Value | None:
 def _of_every_axis(call: Call) -> list[Call] | None:
     """`x[1:]` for `x[..., 1:]` of a vector."""
     x, index = call.args
-    if len(index) != 2 or index[0] is not ... or type(index[1]) is not slice or not isinstance(x, Value):
+    if type(index) is not tuple or len(index) != 2 or index[0] is not ... or type(index[1]) is not slice:
+        return None
+    if not isinstance(x, Value):
         return None
     return [call.with_args((x, index[1]))] if x.type.kind == "array" and len(x.type.shape) == 1 else None
 

@@ -90,7 +90,7 @@ def _divisors(statement: Any) -> Iterator[Any]:
     for node in gast.walk(statement):
         if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Div):
             yield node.right
-        elif isinstance(node, gast.Call) and _called(node) == "log":
+        elif isinstance(node, gast.Call) and _called(node) == "log" and node.args:
             yield node.args[0]
 
 
@@ -120,10 +120,10 @@ def _is_no_zero(divisor: Any, dividend: Any, known: Known) -> bool:
         case gast.Name() | gast.Call() if (_name(divisor) or _summed(divisor)) in known.ties:
             # How many share a maximum: none where it is NaN. What flows back then is NaN, unless it is a number.
             return not _is_number(dividend)
-        case gast.Call() if _called(divisor) == "where":
-            test, instead, x = divisor.args
+        case gast.Call(args=[test, instead, x]) if _called(divisor) == "where":
             return (
                 isinstance(test, gast.Compare) and isinstance(test.ops[0], gast.Eq) and to_source(test.left) == to_source(x)
+                and isinstance(test.comparators[0], gast.Constant) and test.comparators[0].value == 0
                 and isinstance(instead, gast.Constant) and instead.value != 0
             )  # fmt: skip
         case gast.Call():
