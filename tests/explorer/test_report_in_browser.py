@@ -160,7 +160,7 @@ def test_many_arguments_of_one_name_share_a_box_and_boxes_say_how_large_the_cota
 ) -> None:
     def layers(params: Any, x: Any) -> Any:
         for k in range(len(params)):
-            x = np.tanh(x @ params[k][0] + params[k][1])
+            x = np.tanh(x @ params[3 * k % len(params)][0] + params[3 * k % len(params)][1])
         return np.sum(x * x)
 
     params = [(np.eye(3), np.zeros(3)) for _ in range(4)]
