@@ -16,7 +16,7 @@ from ....runtime.ir.verify import effects_of, verify
 from ....runtime.ops import Op
 from ....runtime.registry import ops_of
 from ....runtime.rules.control import GUARD
-from ....runtime.rules.indexing import add_place, index_add_at, place, scatter, scatter_rows
+from ....runtime.rules.indexing import add_place, place, scatter_rows
 from ....runtime.rules.linalg import shared_matmul
 from .chunks import in_chunks
 from .cse import common_subexpressions
@@ -49,7 +49,7 @@ Pass = Callable[[Graph], Graph]
 # The passes that are about the calls of few ops: they do not run on a graph without any. The others are for all graphs.
 ABOUT: dict[Pass, frozenset[Op]] = {
     joining: frozenset([COND]), invariants: frozenset([SCAN, COND]), residuals: frozenset([SCAN]),
-    means: frozenset([MEAN]), placing: ops_of(place, add_place, scatter, scatter_rows, index_add_at),
+    means: frozenset([MEAN]), placing: ops_of(place, add_place, scatter_rows),
     sharing: ops_of(shared_matmul),
     early_guards: frozenset([GUARD]), guarded_divisors: ops_of(np.linalg.norm, np.linalg.vector_norm),
 }  # fmt: skip

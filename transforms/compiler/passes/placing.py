@@ -2,7 +2,6 @@
 
 Exact: `zeros; out[i] = v; out[i] += w` leaves `v + w` at `i`, where `i` names each element once and both have its shape.
 A number other than zero is put there, where it would be added to zeros: only -0.0 is another number then.
-What is added at places of which none is named twice, as `x[np.arange(n), labels]`, needs no `np.add.at`.
 Few rows are added by `np.add.at` as they are, which is sooner done there than number by number, and gives the same bits.
 """
 
@@ -16,14 +15,13 @@ import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.registry import require
-from ....runtime.rules.indexing import add_place, index_add, index_add_at, place, scatter, scatter_rows
+from ....runtime.rules.indexing import add_place, index_add, place, scatter, scatter_rows
 from .rewrite import key_of, result, rewrite
 
 __all__ = ["placing"]
 
 _PLACE, _ADD_PLACE, _INDEX_ADD = map(require, (place, add_place, index_add))
-_SCATTER, _SCATTER_ROWS, _INDEX_ADD_AT = map(require, (scatter, scatter_rows, index_add_at))
-_ARANGE, _ONCE = require(np.arange), {_SCATTER: _ADD_PLACE, _INDEX_ADD_AT: _INDEX_ADD}
+_SCATTER, _SCATTER_ROWS = map(require, (scatter, scatter_rows))
 _FEW = 512  # numbers, up to which NumPy adds rows at least as fast as number by number
 
 
@@ -33,15 +31,8 @@ def placing(graph: Graph) -> Graph:
     for v in (*[v for call in graph.calls for v in call.reads], *values_in(graph.outputs)):
         uses[v] = uses.get(v, 0) + 1
     places: dict[Value, Call] = {}
-    counted = {call.outs[0] for call in graph.calls if call.op.base is _ARANGE and _from_zero(call)}
 
     def step(call: Call) -> Any:
-        if call.op.base in _ONCE and counted and _names_once(call.args[1], counted):
-            call = Call(_ONCE[call.op.base], call.args, call.outs, call.site, call.backward, call.quiet)
-            return placed(call) or [call]
-        return placed(call)
-
-    def placed(call: Call) -> Any:
         if (
             call.op.base is _SCATTER_ROWS
             and isinstance(call.args[0], Value)
@@ -73,22 +64,6 @@ def placing(graph: Graph) -> Graph:
     dead: set[Value] = set()
     found = rewrite(graph, step)
     return Graph(found.inputs, [c for c in found.calls if dead.isdisjoint(c.outs)], found.outputs)
-
-
-def _from_zero(call: Call) -> bool:
-    """Whether a call of `np.arange` has a length alone."""
-    positional, keywords = call.op.call_form(call.args)
-    return len(positional) == 1 and not any(v is not None for v in keywords.values())
-
-
-def _names_once(index: Any, counted: set[Value]) -> bool:
-    """Whether an index names each element once, since one of its parts is `np.arange(n)` and no other is longer."""
-    parts = index if isinstance(index, tuple) else (index,)
-    lengths = {p.type.shape for p in parts if isinstance(p, Value) and p in counted}
-    others = [p for p in parts if not (type(p) in (int, slice, type(None)) or p is ...)]
-    if len(lengths) != 1:
-        return False
-    return all(isinstance(p, Value) and p.type.dtype.kind in "iu" and p.type.shape in (*lengths, ()) for p in others)
 
 
 def _is_plain(v: Any, dtype: Any) -> bool:

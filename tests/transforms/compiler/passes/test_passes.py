@@ -834,31 +834,3 @@ def test_a_sum_without_its_axes_reads_what_stands_for_its_argument() -> None:
     for k in (1.0, 2.0, -0.5):
         np.testing.assert_array_equal(compiled(x * k, x[::-1] * k), function(x * k, x[::-1] * k))
     assert compiled._eager is None
-
-
-# What is picked by np.arange ----------------------------------------------------------------------------------------------
-
-PICKED: dict[str, Callable[..., Any]] = {
-    "a column of each row": lambda x, k: np.sum(np.sin(x[np.arange(len(x)), k])),
-    "and added to": lambda x, k: np.sum(np.sin(x[np.arange(len(x)), k]) * x[np.arange(len(k)), 0]) + np.sum(x**2),
-    "a row of each column": lambda x, k: np.sum(np.exp(x[k % x.shape[0], np.arange(len(k))])),
-    "one column": lambda x, k: np.sum(x[np.arange(len(x)), k[0]] ** 2),
-    "of three axes": lambda x, k: np.sum(np.stack([x, 2.0 * x])[:, np.arange(len(x)), k] ** 2),
-}
-NAMED_TWICE: dict[str, Callable[..., Any]] = {
-    "from below zero": lambda x, k: np.sum(x[np.arange(-2, 2), k] ** 2),
-    "beside more rows": lambda x, k: np.sum(x[np.arange(4), np.stack([k, k])] ** 2),
-    "no np.arange": lambda x, k: np.sum(x[k, k] ** 2),
-}
-
-
-@pytest.mark.parametrize("name", [*PICKED, *NAMED_TWICE])
-def test_what_np_arange_picks_needs_no_add_at(name: str) -> None:
-    f = gs.value_and_grad({**PICKED, **NAMED_TWICE}[name])
-    compiled = gs.compile(f)
-    x = np.random.default_rng(0).normal(size=(4, 4))
-    for k in (np.array([1, 1, 3, 0]), np.array([2, 2, 2, 2]), np.array([-1, 3, -1, 3]), np.array([0, 1, 2, 3])):
-        for _ in range(2):
-            found, expected = compiled(x, k), f(x, k)
-            assert [bits(a) for a in found] == [bits(a) for a in expected]
-    assert ("np.add.at" in str(compiled.source(x, k))) == (name in NAMED_TWICE), compiled.source(x, k)
