@@ -19,8 +19,8 @@ linear, opaque = Kind.linear, Kind.opaque
 def pad_axis(x: Any, axis: int, before: int, after: int) -> Any:
     """Zeros before and after along one axis; of a vector joined to it, since np.pad takes ten times as long."""
     if np.ndim(x) == 1 and x.dtype == np.float64 and before + after <= 2:
-        zeros = [[0.0] * before] * bool(before), [[0.0] * after] * bool(after)
-        return np.concatenate([*zeros[0], x, *zeros[1]])
+        parts = ([0.0] * before, x, [0.0] * after)
+        return np.concatenate([part for part in parts if part is x or part])
     pairs = [(0, 0)] * np.ndim(x)
     pairs[axis] = (before, after)
     return np.pad(x, pairs)

@@ -49,8 +49,7 @@ Pass = Callable[[Graph], Graph]
 # The passes that are about the calls of few ops: they do not run on a graph without any. The others are for all graphs.
 ABOUT: dict[Pass, frozenset[Op]] = {
     joining: frozenset([COND]), invariants: frozenset([SCAN, COND]), residuals: frozenset([SCAN]),
-    means: frozenset([MEAN]), placing: ops_of(place, add_place, scatter_rows),
-    sharing: ops_of(shared_matmul),
+    means: frozenset([MEAN]), placing: ops_of(place, add_place, scatter_rows), sharing: ops_of(shared_matmul),
     early_guards: frozenset([GUARD]), guarded_divisors: ops_of(np.linalg.norm, np.linalg.vector_norm),
 }  # fmt: skip
 

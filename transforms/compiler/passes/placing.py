@@ -56,10 +56,10 @@ def placing(graph: Graph) -> Graph:
         add = require(operator.add)
         total = result(add, (v, w), v.type)
         total.cotangent_of = v.cotangent_of
-        put = Call(first.op, (total, index, shape, dtype), call.outs, call.site, call.backward, call.quiet)
+        placed = Call(first.op, (total, index, shape, dtype), call.outs, call.site, call.backward, call.quiet)
         if uses.get(call.outs[0]) == 1:
-            places[call.outs[0]] = put
-        return [Call(add, add.bind(v, w), (total,), call.site, call.backward, call.quiet), put]
+            places[call.outs[0]] = placed
+        return [Call(add, add.bind(v, w), (total,), call.site, call.backward, call.quiet), placed]
 
     dead: set[Value] = set()
     found = rewrite(graph, step)

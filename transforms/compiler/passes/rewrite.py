@@ -15,16 +15,8 @@ from ....runtime.ops import Op
 from ..analysis.memory import shares_with
 
 __all__ = [
-    "Region",
-    "adds_axes",
-    "is_elementwise",
-    "is_number",
-    "key_of",
-    "result",
-    "retyped",
-    "rewrite",
-    "seen_from_outside",
-]
+    "Region", "adds_axes", "is_elementwise", "is_number", "key_of", "result", "retyped", "rewrite", "seen_from_outside",
+]  # fmt: skip
 
 
 class Region(Graph):

@@ -17,7 +17,7 @@ from ..schedule.signature import Signature
 from ..schedule.stores import section_of
 from .entries import Block, Entries, Path, TileLoop, each_statement
 from .printer import is_noted, note, section, to_source
-from .quiet import known, may_warn
+from .quiet import may_warn
 from .variables import name_tree
 
 __all__ = ["definition"]
@@ -110,10 +110,9 @@ class _Layout:
     def _may_warn(self, place: int) -> bool:
         """Whether NumPy could warn in this group, or those behind it that are to be quiet as well; asked once for all of them."""
         self.asked = True
-        entries = list(each_statement(self.statements))
-        facts = known((made for made, _ in entries), (made for made, call in entries if not call.quiet))
         groups = itertools.takewhile(_is_quiet, self.groups[place:])
-        return may_warn((made for _, members in groups for made, _ in each_statement(members)), facts)
+        asked = (made for _, members in groups for made, _ in each_statement(members))
+        return may_warn(asked, list(each_statement(self.statements)))
 
     def _comment(self, place: int, first: Any) -> None:
         """Name the user's line of a group at its first statement, where that is due."""

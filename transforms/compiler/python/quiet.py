@@ -7,14 +7,16 @@ warn where a number is too large for its dtype, and so is the gradient: that is 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import gast
 
+from ....runtime.ir.graph import Call
 from .printer import to_source
+from .variables import name_of, pairs_of
 
-__all__ = ["Known", "known", "may_warn"]
+__all__ = ["may_warn"]
 
 # Functions and methods that have no singular points.
 _SILENT = frozenset(
@@ -37,7 +39,13 @@ _SILENT_NODES = (
 _SILENT_OPERATORS = (gast.Add, gast.Sub, gast.Mult, gast.MatMult, gast.BitAnd, gast.BitOr, gast.BitXor)
 
 
-class Known(NamedTuple):
+def may_warn(statements: Iterable[Any], entries: Collection[tuple[Any, Call]]) -> bool:
+    """Whether NumPy could warn in any of these statements, but for numbers that are too large; `entries` are all of a text."""
+    known = _known(entries)
+    return not all(_is_silent(node, known) for statement in statements for node in gast.walk(statement))
+
+
+class _Known(NamedTuple):
     """What is known of expressions, as written: at which zeros the forward part warns, and what is no zero."""
 
     divisors: frozenset[str]  # what is divided by, the factors of that, and what logarithms are taken of
@@ -45,11 +53,11 @@ class Known(NamedTuple):
     exponentials: frozenset[str]
 
 
-def known(statements: Iterable[Any], forward: Iterable[Any]) -> Known:
-    """What is known of the expressions of a function; `forward` are the statements whose warnings are given."""
+def _known(entries: Collection[tuple[Any, Call]]) -> _Known:
+    """What is known of the expressions of a text."""
     ties, exponentials, values = set[str](), set[str](), dict[str, Any]()
-    for statement in statements:
-        for name, value in _assigned(statement):
+    for statement, _ in entries:
+        for name, value in pairs_of(statement):
             values[name] = value
             if isinstance(value, gast.Compare) and isinstance(value.ops[0], gast.Eq):
                 ties.add(name)
@@ -57,17 +65,12 @@ def known(statements: Iterable[Any], forward: Iterable[Any]) -> Known:
                 exponentials.add(name)
             elif _summed(value) in ties:
                 ties.add(name)
-    divided = itertools.chain.from_iterable(map(_divisors, forward))
+    divided = itertools.chain.from_iterable(_divisors(statement) for statement, call in entries if not call.quiet)
     divisors = frozenset(to_source(factor) for divisor in divided for factor in _factors(divisor, values))
-    return Known(divisors, frozenset(ties), frozenset(exponentials))
+    return _Known(divisors, frozenset(ties), frozenset(exponentials))
 
 
-def may_warn(statements: Iterable[Any], known: Known) -> bool:
-    """Whether NumPy could warn in any of these statements, but for numbers that are too large."""
-    return not all(_is_silent(node, known) for statement in statements for node in gast.walk(statement))
-
-
-def _is_silent(node: Any, known: Known) -> bool:
+def _is_silent(node: Any, known: _Known) -> bool:
     """Whether this part of a statement, but for what stands in it, has no singular points."""
     if isinstance(node, gast.AugAssign):
         return isinstance(node.op, _SILENT_OPERATORS)
@@ -97,14 +100,14 @@ def _divisors(statement: Any) -> Iterator[Any]:
 def _factors(tree: Any, values: dict[str, Any]) -> Iterator[Any]:
     """An expression, and those of which it is a product or a power, so that it is zero where one of them is."""
     yield tree
-    made = values.get(_name(tree), tree)
+    made = values.get(name_of(tree) or "", tree)
     if isinstance(made, gast.BinOp) and isinstance(made.op, (gast.Mult, gast.Pow)):
         yield from _factors(made.left, values)
         if isinstance(made.op, gast.Mult):
             yield from _factors(made.right, values)
 
 
-def _is_no_zero(divisor: Any, dividend: Any, known: Known) -> bool:
+def _is_no_zero(divisor: Any, dividend: Any, known: _Known) -> bool:
     """Whether a divisor is another number than zero, or is one only where the dividend is NaN, of which nothing is said."""
     match divisor:
         case gast.Attribute():
@@ -116,8 +119,8 @@ def _is_no_zero(divisor: Any, dividend: Any, known: Known) -> bool:
         case gast.BinOp():  # `np.exp(x) + 1.0`
             more = divisor.right
             positive = isinstance(more, gast.Constant) and isinstance(more.value, float) and more.value > 0
-            return isinstance(divisor.op, gast.Add) and positive and _name(divisor.left) in known.exponentials
-        case gast.Name() | gast.Call() if (_name(divisor) or _summed(divisor)) in known.ties:
+            return isinstance(divisor.op, gast.Add) and positive and name_of(divisor.left) in known.exponentials
+        case gast.Name() | gast.Call() if (name_of(divisor) or _summed(divisor)) in known.ties:
             # How many share a maximum: none where it is NaN. What flows back then is NaN, unless it is a number.
             return not _is_number(dividend)
         case gast.Call(args=[test, instead, x]) if _called(divisor) == "where":
@@ -141,27 +144,10 @@ def _is_number(tree: Any) -> bool:
     return not any(isinstance(node, gast.Name) and id(node) not in sizes for node in gast.walk(tree))
 
 
-def _assigned(statement: Any) -> Iterator[tuple[str, Any]]:
-    """The variables that a statement assigns, each with its value."""
-    if isinstance(statement, gast.Assign):
-        (target,), value = statement.targets, statement.value
-        if isinstance(target, gast.Name):
-            yield target.id, value
-        elif isinstance(target, gast.Tuple) and isinstance(value, gast.Tuple):
-            yield from ((_name(part), v) for part, v in zip(target.elts, value.elts, strict=True))
-
-
-def _name(tree: Any) -> str:
-    return tree.id if isinstance(tree, gast.Name) else ""
-
-
-def _summed(tree: Any) -> str:
+def _summed(tree: Any) -> str | None:
     """The variable whose `.sum()` this is."""
-    return (
-        _name(tree.func.value)
-        if isinstance(tree, gast.Call) and _called(tree) == "sum" and isinstance(tree.func, gast.Attribute)
-        else ""
-    )
+    method = isinstance(tree, gast.Call) and _called(tree) == "sum" and isinstance(tree.func, gast.Attribute)
+    return name_of(tree.func.value) if method else None
 
 
 def _called(node: Any) -> str:

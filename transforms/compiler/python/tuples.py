@@ -29,8 +29,8 @@ from ..schedule.program import (
 from .entries import Block, Entries, Path, each_statement, entries_of
 from .layout import WIDTH
 from .lines import Line, Lines
-from .quiet import known, may_warn
-from .variables import about, mentions, name_of, plain
+from .quiet import may_warn
+from .variables import about, mentions, name_of, pairs_of, plain
 from .widths import is_sum_of_names, width
 
 __all__ = ["is_start", "parts_of", "tuples"]
@@ -95,7 +95,7 @@ class _Joins:
 
     def taken_apart(self, tree: Any) -> Any:
         """Return `a, b = x` for `a, b = x[0], x[1]`, where these are all parts of `x`; None of another assignment."""
-        values = [value for _, value in _pairs(tree)]
+        values = [value for _, value in pairs_of(tree)]
         places = [v.slice.value for v in values if isinstance(v, gast.Subscript) and isinstance(v.slice, gast.Constant)]
         if not values or places != list(range(len(values))):
             return None
@@ -159,8 +159,7 @@ class _Joins:
 def _stands_apart(entries: Entries) -> bool:
     """Whether the statements that are to give no warnings stand in a `with np.errstate`."""
     each = list(each_statement(entries))
-    facts = known((tree for tree, _ in each), (tree for tree, call in each if not call.quiet))
-    return may_warn((tree for tree, call in each if call.quiet), facts)
+    return may_warn((tree for tree, call in each if call.quiet), each)
 
 
 def _moved(body: list[Statement], before: Statement, behind: Assign, beside: Assign) -> list[Statement]:
@@ -183,11 +182,11 @@ def _moved(body: list[Statement], before: Statement, behind: Assign, beside: Ass
 def _before_which(made: Entries, entry: tuple[Any, Call]) -> Iterator[int]:
     """The places of statements that another could be one with: the last, and those of its line that it may come before."""
     statement, call = entry
-    reads = frozenset[str]().union(*[mentions(value) for _, value in _pairs(statement)])
+    reads = frozenset[str]().union(*[mentions(value) for _, value in pairs_of(statement)])
     for k in range(len(made) - 1, max(len(made) - 1 - _BACK, -1), -1):
         yield k
         between, other = made[k]
-        pairs = _pairs(between)
+        pairs = pairs_of(between)
         if not pairs or call.site is None or _place(call) != _place(other) or other.quiet != call.quiet:
             return
         if any(c.op.may_raise or c.op.effect for c in (call, other)) or not reads.isdisjoint(name for name, _ in pairs):
@@ -203,7 +202,7 @@ def _joined(
     (first, call), (second, other) = before, entry
     if call.backward != other.backward or call.quiet != other.quiet:
         return None
-    left, right = _pairs(first), _pairs(second)
+    left, right = pairs_of(first), pairs_of(second)
     if not left or not right:
         return None
     names = {name for name, _ in left}
@@ -226,19 +225,6 @@ def _joined(
 def parts_of(line: Line) -> Lines:
     """Return the assignments that a line was made of, or it alone."""
     return tuple(getattr(line[0], "parts", (line,)))
-
-
-def _pairs(statement: Any) -> list[tuple[str, Any]]:
-    """The variables that a statement assigns, each with its value; none where it does something else."""
-    if not isinstance(statement, gast.Assign) or len(statement.targets) != 1:
-        return []
-    (target,), value = statement.targets, statement.value
-    if isinstance(target, gast.Name):
-        return [(target.id, value)]
-    if not isinstance(target, gast.Tuple) or not isinstance(value, gast.Tuple) or not target.elts:
-        return []
-    names = [name_of(t) for t in target.elts]
-    return [] if None in names else [(str(name), v) for name, v in zip(names, value.elts, strict=True)]
 
 
 def is_start(value: Any) -> bool:

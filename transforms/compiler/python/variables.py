@@ -11,7 +11,19 @@ import gast
 from ....runtime.ir.graph import Call
 from .widths import MENTIONS
 
-__all__ = ["Pairs", "about", "alike", "assign", "call_tree", "mentions", "moves", "name_of", "name_tree", "plain"]
+__all__ = [
+    "Pairs",
+    "about",
+    "alike",
+    "assign",
+    "call_tree",
+    "mentions",
+    "moves",
+    "name_of",
+    "name_tree",
+    "pairs_of",
+    "plain",
+]
 
 Pairs = list[tuple[str, Any]]  # variables, and expressions that become their values
 
@@ -47,6 +59,19 @@ def about(call: Call) -> Call:
 def name_of(tree: Any) -> str | None:
     """The variable that an expression is; None where it is more."""
     return str(tree.id) if isinstance(tree, gast.Name) else None
+
+
+def pairs_of(statement: Any) -> Pairs:
+    """The variables that a statement assigns, each with its value; none where it does something else."""
+    if not isinstance(statement, gast.Assign) or len(statement.targets) != 1:
+        return []
+    (target,), value = statement.targets, statement.value
+    if isinstance(target, gast.Name):
+        return [(target.id, value)]
+    if not isinstance(target, gast.Tuple) or not isinstance(value, gast.Tuple) or not target.elts:
+        return []
+    names = [name_of(t) for t in target.elts]
+    return [] if None in names else [(str(name), v) for name, v in zip(names, value.elts, strict=True)]
 
 
 def alike(name: str, wish: str | None) -> bool:

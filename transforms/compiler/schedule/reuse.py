@@ -66,6 +66,11 @@ def _is_put_back(read: Call | None, put: Call | None) -> bool:
     """Whether a value that is computed of `x[i]` is put at this place again: `x[i] += v` in one statement."""
     if read is None or put is None or read.op.base is not GETITEM or put.op is not INDEX_SET:
         return False
+    return _is_of_the_place(read, put)
+
+
+def _is_of_the_place(read: Call, put: Call) -> bool:
+    """Whether `x[i]` or the like reads of the same array, at the same place, as `x[i] = v` writes."""
     return all(key_of(a) == key_of(b) for a, b in zip(read.args, put.args, strict=False))
 
 
@@ -80,7 +85,7 @@ def reads_first(graph: Graph) -> Graph:
                 break
             copied = _is_number_of(read) or read.op.base is _READ_LAST
             alike = (read.quiet, read.backward) == (call.quiet, call.backward) and copied
-            if alike and all(key_of(a) == key_of(b) for a, b in zip(read.args, call.args, strict=False)):
+            if alike and _is_of_the_place(read, call):
                 calls.remove(read)
                 calls.insert(calls.index(call), read)
     return graph if calls == graph.calls else Graph(graph.inputs, calls, graph.outputs)

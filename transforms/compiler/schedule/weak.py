@@ -10,12 +10,10 @@ from ....runtime.ir.graph import Call, Graph, Type, Value, values_in
 from ....runtime.ir.known_ops import WHERE
 from ....runtime.registry import ops_of
 from ....runtime.rules.control import COUNT, SIZE
-from ....runtime.rules.indexing import add_place, index_add
 
 __all__ = ["SPREADING", "is_plain_size", "weak_numbers"]
 
 SPREADING = ops_of(np.broadcast_to, np.expand_dims, np.full)  # of a Python float they make float64
-_ADDING = ops_of(add_place, index_add)
 _WEAKLY = frozenset(["+", "-", "*", "/"])
 
 
@@ -36,8 +34,6 @@ def weak_numbers(graph: Graph) -> set[Value]:
     def strengthened(out: Value, user: Call) -> bool:
         if user.op.base in SPREADING or user.op.stores is not None or user.outs[0] in found:
             return True
-        if user.op.base in _ADDING:
-            return bool(user.outs[0].type.dtype == np.float64)
         others = [a for a in user.args if isinstance(a, Value) and a is not out and a not in found]
         if user.op.base is WHERE:
             dtypes = [a.type.dtype for a in user.args[1:3] if isinstance(a, Value)]

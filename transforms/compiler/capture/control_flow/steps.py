@@ -13,17 +13,8 @@ from .frames import FEW
 from .lists import Listed
 
 __all__ = [
-    "Counted",
-    "Layers",
-    "RangeSteps",
-    "Steps",
-    "Together",
-    "known",
-    "layers_of",
-    "named",
-    "place_name",
-    "steps_of",
-]
+    "Counted", "Layers", "RangeSteps", "Steps", "Together", "known", "layers_of", "named", "place_name", "steps_of",
+]  # fmt: skip
 
 
 class Steps:
