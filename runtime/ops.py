@@ -90,7 +90,8 @@ class Plan:
     """
 
     __slots__ = (
-        "any_sum", "backward", "exponent", "formulas", "frees", "save", "saved", "scales", "slots", "step", "takes_sum",
+        "any_sum", "backward", "constants", "exponent", "formulas", "frees", "save", "saved", "scales", "slots", "step",
+        "takes_sum",
     )  # fmt: skip
 
     def __init__(
@@ -100,6 +101,8 @@ class Plan:
     ) -> None:  # fmt: skip
         self.slots = slots
         self.saved = saved
+        # arguments that are saved and have no gradient, or may have parts without one
+        self.constants = tuple([s.param for s in saved if s.what == "value" and (s.param, -1) not in slots])
         self.save = save
         self.backward = backward
         self.takes_sum = takes_sum

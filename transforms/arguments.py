@@ -9,7 +9,15 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ..runtime.arrays import ARRIVALS, computing_with, is_array, is_plain_array, is_writeable, library_of_arrays
+from ..runtime.arrays import (
+    ARRIVALS,
+    computing_with,
+    is_array,
+    is_plain_array,
+    is_writeable,
+    library_of_arrays,
+    own_memory,
+)
 from ..runtime.errors import AutogradError, DtypeError, ShapeError
 from ..runtime.registry import require
 from ..runtime.unpatched import np
@@ -17,8 +25,10 @@ from ..tracer.core.custom import CustomNode
 from ..tracer.core.dispatch import apply, of_its_own
 from ..tracer.core.foreign import conversion, is_masked
 from ..tracer.core.graph import FLOAT, AccumulateGrad, Node, Reached, next_sequence, reached_from
+from ..tracer.core.outside_arrays import seen
 from ..tracer.core.tensor_base import Operand, alias, levels_of, wrap
 from ..tracer.core.thread_state import LOCAL, Era
+from ..tracer.core.versions import bump
 from ..tracer.random.randomness import read_by
 from .trees import LEAF, flatten, flatten_present, paths, unflatten
 
@@ -95,10 +105,17 @@ def check_returned(function: Callable[..., Any], value: Any) -> None:
 
 
 class Arguments:
-    """The arguments of one call: those that are differentiated as Tensors of their own, with where they came from."""
+    """The arguments of one call: those that are differentiated as Tensors of their own, with where they came from.
 
-    def __init__(self, function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    With `lasting` the graph outlives the call, and arrays of the caller's, which may be written then, are copied.
+    """
+
+    def __init__(
+        self, function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any], lasting: bool = False
+    ) -> None:
         self.function = function
+        self.lasting = lasting and LOCAL.recorder is None
+        self._seen: list[tuple[np.ndarray[Any, Any], bytes]] = []  # what arrays of the caller's hold
         self.tensors_given = False
         self.era = LOCAL.era or Era()
         self.began = next_sequence()
@@ -185,7 +202,7 @@ class Arguments:
             tensor._caller = leaf
             self.owned.append(tensor)
         else:
-            tensor = wrap(leaf)
+            tensor = wrap(own_memory(leaf) if self.lasting and is_array(leaf) else leaf)
             if type(leaf) is float:
                 dtype = FLOAT
             elif isinstance(leaf, np.generic):
@@ -194,6 +211,8 @@ class Arguments:
                 dtype = leaf.dtype
                 tensor._caller = leaf
                 self.owned.append(tensor)
+                if type(leaf) is np.ndarray:
+                    self._seen.append((leaf, seen(leaf)))
             else:
                 dtype = np.result_type(leaf) if isinstance(leaf, (int, float, complex)) else np.dtype(object)
         if dtype.kind not in "fc" or (type(leaf) not in _ALONE and is_masked(leaf)):
@@ -251,11 +270,20 @@ class Arguments:
     def _alias(self, array: Any) -> Any:
         if array.dtype.kind not in "biufc":
             return array
-        tensor = wrap(array)
+        tensor = wrap(own_memory(array) if self.lasting else array)
         tensor._caller = array
         self.owned.append(tensor)
         self.sources.append(array)
+        if type(array) is np.ndarray:
+            self._seen.append((array, seen(array)))
         return tensor
+
+    def note_writes(self) -> None:
+        """The function has run: note which arrays of the caller's it has written by another name than its parameter's."""
+        if LOCAL.recorder is None:
+            for array, before in self._seen:
+                if seen(array) != before:
+                    bump(array, "a write by another name than that of the argument")
 
     def reached(self, outputs: list[Any]) -> Reached:
         """The nodes behind the outputs; where Tensors of the caller's that require grad stand there, they are given too."""

@@ -191,6 +191,14 @@ def index_add_at(acc: Any, index: Any, v: Any) -> Any:
     return out
 
 
+@primitive("acc, index, v", Kind.linear, consuming=_add_into, stores=2, types=lambda acc: np.empty_like(acc))
+def index_increase(acc: Any, index: Any, v: Any) -> Any:
+    """`acc[index] += v` of a copy: where `index` names an element more than once, NumPy adds what comes last alone."""
+    out = np.array(acc)
+    out[index] += v
+    return out
+
+
 def _set_into(x: Any, index: Any, v: Any) -> Any:
     x[index] = v
     return x
@@ -212,9 +220,9 @@ def read_last(x: Any, index: Any) -> Any:
     """`x[index]`, but zero where a later part of the index names the same element: whose write `x[index] = v` kept."""
     out = x[index]
     order = np.arange(out.size).reshape(out.shape)
-    last = np.zeros(x.shape, int)
+    last = np.empty(x.shape, int)
     last[index] = order
-    out = np.where(last[index] == order, out, 0).astype(x.dtype)
+    out = np.where(last[index] == order, out, 0)
     return out
 
 
@@ -290,6 +298,7 @@ rule(scatter, v=lambda g, index: g[index])
 rule(scatter_rows, v=lambda g, index: g[index])
 rule(index_add, acc=lambda g: g, v=lambda g, index: g[index])
 rule(index_add_at, acc=lambda g: g, v=lambda g, index: g[index])
+rule(index_increase, acc=lambda g: g, v=lambda g, index: g[index] if names_once(index) else read_last(g, index))
 rule(index_set, x=lambda g, index: index_set(g, index, 0.0), v=read_written)
 rule(read_last, x=lambda g, index, x_shape, x_dtype: place(g, index, x_shape, x_dtype))
 
@@ -317,7 +326,7 @@ def batched_placed(call: BatchedCall) -> Any:
 batching(scatter_rows)(added_to_rows)
 
 
-@batching(index_add, index_add_at)
+@batching(index_add, index_add_at, index_increase)
 def batched_addition(call: BatchedCall) -> Any:
     """A copy with `v` added at the index."""
     found = place_of(call, call.ndim("acc"), array_mapped=True)

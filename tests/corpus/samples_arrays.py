@@ -175,6 +175,10 @@ INDEX = [
     Sample(indexing.index_add, shapes=((M, V), (M, ())), call=lambda x, v: indexing.index_add(np.copy(x), 1, v)),
     Sample(indexing.index_add_at, shapes=(((3,), V),), call=lambda x, v: indexing.index_add_at(np.copy(x), ROWS, v)),
     Sample(
+        indexing.index_increase, shapes=(((3,), V),), call=lambda x, v: indexing.index_increase(np.copy(x), ROWS, v)
+    ),
+    Sample(indexing.index_increase, shapes=((M, V),), call=lambda x, v: indexing.index_increase(np.copy(x), 1, v)),
+    Sample(
         indexing.index_set,
         shapes=((M, (2, 1)), (M, (1, 1, 4)), (M, ())),
         call=lambda x, v: indexing.index_set(x, slice(1, 3), v),

@@ -17,11 +17,12 @@ from ...runtime.unpatched import np
 from ..core.graph import GradientEdge, edge_of, extra_of, public_edge
 from ..core.graph import GraphNode as Node
 from ..core.hooks import RemovableHandle
+from ..core.outside_arrays import owner_of
 from ..core.saved import disable_saved_tensors_hooks, saved_tensors_hooks
 from ..core.site import blame
 from ..core.tensor_base import Operand, is_inference, wrap
 from ..core.thread_state import LOCAL, refuse
-from ..core.versions import bump, own_array, owner_of
+from ..core.versions import bump, own_array
 
 __all__ = [
     "GradientEdge",

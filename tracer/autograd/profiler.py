@@ -14,11 +14,11 @@ from ...runtime.errors import AutogradError
 from ...runtime.ops import Op
 from ...runtime.unpatched import np
 from ..core.graph import AccumulateGrad, Pick
+from ..core.outside_arrays import owner_of
 from ..core.site import Site, blame, user_site, user_stack
 from ..core.steps import within
 from ..core.tensor_base import Operand
 from ..core.thread_state import LOCAL, refresh, refuse
-from ..core.versions import owner_of
 from .profiler_events import EventList, FunctionEvent, FunctionEventAvg
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]

@@ -25,6 +25,7 @@ from .foreign import KNOWN, Foreign, base_of, defers, is_masked, not_repeated
 from .graph import FLOAT, NUMBER, Node, Pick, meta_of, next_sequence
 from .levels import refuse_leaked
 from .losses import read_from_outside
+from .outside_arrays import kept, kept_values
 from .singular import strict
 from .site import blame, user_site
 from .tensor_base import Operand, alias, wrap
@@ -164,6 +165,11 @@ def apply2(op: Op, x: Any, y: Any) -> Any:
     new.op = op
     new.plan = plan
     new.edges = edges
+    if plan.constants:  # arrays from outside among them
+        if key == 1 and type(yv) is ndarray and type(y) is not tensor_class:
+            yv = kept(yv)
+        elif key == 2 and type(xv) is ndarray and type(x) is not tensor_class:
+            xv = kept(xv)
     new.saved = plan.save(xv, yv, value)
     if type(value) is ndarray and (shape := value.shape):  # as `meta_of` finds it
         new.meta = shape, value.dtype
@@ -398,6 +404,10 @@ def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any,
             TypeError(f"{op.path} gave a tuple of {n}, but was registered with one result: gs.op(..., n_out={n})")
         )
     results = tuple(result) if several else (result,)
+    if (
+        several and op.kind is Kind.creation and LOCAL.recorder is None
+    ):  # np.ix_ shows arrays from outside, which may be written
+        results = tuple([r if r.base is None else np.array(r) for r in results])
     for r in results:
         if isinstance(r, Operand):
             return finish(op, bound, values, _without_history(op, result), no_history)
@@ -515,7 +525,7 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
         return _closed
     space: dict[str, Any] = {
         "LOCAL_": LOCAL, "op_": op, "fn_": op.fn, "called_": op.on_arrays and op.on_arrays[0], "plans_": op.plans, "new_": _new,
-        "type_": type, "Tensor_": tensor_class, "Node_": Node,
+        "type_": type, "tuple_": tuple, "kept_": kept_values, "Tensor_": tensor_class, "Node_": Node,
         "plain_": is_plain, "CONSTANTS_": _CONSTANTS, "NUMBERS_": _PLAIN, "ndarray_": np.ndarray, "float64_": float64,
         "NUMBER_": NUMBER, "meta_": meta_of, "blame_": blame,
         "explained_": explained, "finish_": finish, "view_": views.note_view, "next_": next_sequence,
@@ -523,7 +533,7 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
     value = {name: f"value{k}_" for k, name in enumerate(given)}
     node = {name: f"node{k}_" for k, name in enumerate(given)}
     arrays = [name for name in given if op.vjps.get(name) is not None]
-    lines: list[str] = []
+    lines: list[str] = ["outside_ = False"]
     for name in given:
         lines += [f"kind_ = type_({name})", "if kind_ is Tensor_:"]
         lines += [f"    {value[name]}, {node[name]} = {name}._value, {name}._node"]
@@ -533,6 +543,8 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
         lines += [
             f"elif {known}:",
             f"    {value[name]}, {node[name]} = {name}, None",
+            "    if kind_ is ndarray_ or kind_ is tuple_:",
+            "        outside_ = True",
             "else:",
             "    return NotImplemented",
         ]
@@ -569,7 +581,9 @@ def compile_door(op: Op, count: int, names: tuple[str, ...]) -> Callable[..., An
     lines += ["if key_:", "    plan_ = plans_.get(key_) or op_.plan(key_)"]
     lines += ["    if len(plan_.slots) != len(edges_):", f"        {finished}"]
     lines += ["    made_._node = node_ = new_(Node_)", "    node_.op, node_.plan, node_.edges = op_, plan_, edges_"]
-    lines += [f"    node_.saved = plan_.save({values}, result_)", "    node_.meta, node_.seq = fits_, next_()"]
+    lines += ["    if outside_ and plan_.constants:", f"        saved_ = kept_(plan_, ({bound},), ({values},))"]
+    lines += ["        node_.saved = plan_.save(*saved_, result_)", "    else:"]
+    lines += [f"        node_.saved = plan_.save({values}, result_)", "    node_.meta, node_.seq = fits_, next_()"]
     lines += ["    node_.extra, node_.plural = None, 0"]
     if shaping:
         lines += ["if type_(result_) is ndarray_:", f"    view_(made_, op_, ({bound},))"]
@@ -635,6 +649,8 @@ def node_of(
     if LOCAL.recorder is None:  # while recording, Tensors are saved once the results have their IR values
         for k in listed:
             values = (*values[:k], _as_array(op, k, values[k]), *values[k + 1 :])
+        if plan.constants:
+            values = kept_values(plan, bound, values)
         node.saved = plan.save(*values, out)
     node.plural = len(results) if several else 0
     node.meta = tuple([meta_of(r) for r in results]) if several else meta_of(out)  # type: ignore[assignment]

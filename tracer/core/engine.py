@@ -16,6 +16,7 @@ from .cotangents import UNDEFINED, fit, outward
 from .factors import held_factor
 from .graph import NUMBER, AccumulateGrad, Extra, Node, Pick, needed_of, reached_before, reached_from
 from .node_hooks import accumulate_at, after, before, plural_of, tensor_hooks
+from .outside_arrays import MEMORIES
 from .plain_run import added, buffer, collect, run_plain, take_over
 from .saved import unpacked
 from .site import blame
@@ -257,7 +258,7 @@ def _run(
         saved = node.saved
         if saved is None:
             raise blame(freed(node))
-        if COUNTERS:
+        if COUNTERS or MEMORIES:
             check(node)
             renewed = node.saved  # of a Tensor that was given other data, that
             saved = saved if renewed is None else renewed  # None: another thread has freed it meanwhile
@@ -343,7 +344,7 @@ def apply_node(node: Node, grads: tuple[Any, ...]) -> dict[Any, Any]:
     """The user-side gradients that one node alone makes of those of its results, by slot."""
     if node.saved is None:
         raise blame(freed(node))
-    if COUNTERS:
+    if COUNTERS or MEMORIES:
         check(node)
     plan = node.plan
     given = [None if g is None else outward(g if LOCAL.grad else g._value) for g in grads]

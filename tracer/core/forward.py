@@ -20,6 +20,7 @@ from .engine import freed, rebuilt, run_backward
 from .graph import AccumulateGrad, Node, Pick, needed_of, reached_from, sequence
 from .listening import in_backward, in_loop, shape_of
 from .node_hooks import plural_of
+from .outside_arrays import MEMORIES
 from .saved import unpacked
 from .site import blame
 from .tangents import in_blocks, is_large, note_owner
@@ -86,7 +87,7 @@ def _pushed(
         return None
     if node.saved is None:
         raise blame(freed(node))
-    if COUNTERS:
+    if COUNTERS or MEMORIES:
         check(node)
     push = None if type(node) is Node else getattr(node, "push", None)
     if push is not None:  # a node that knows how it goes forward

@@ -13,6 +13,7 @@ from .cotangents import UNDEFINED, fit
 from .factors import held_factor
 from .graph import NUMBER, AccumulateGrad, Node, Pick
 from .node_hooks import accumulate_at
+from .outside_arrays import MEMORIES
 from .versions import COUNTERS, check
 
 __all__ = ["added", "buffer", "collect", "run_plain", "take_over"]
@@ -47,7 +48,7 @@ def run_plain(
             if node.extra is not None or saved is None or g is undefined:
                 totals[node] = g
                 return
-            if COUNTERS:
+            if COUNTERS or MEMORIES:
                 check(node)
                 renewed = node.saved  # of a Tensor that was given other data, that
                 saved = saved if renewed is None else renewed  # None: another thread has freed it meanwhile

@@ -12,10 +12,11 @@ from ...runtime.arrays import is_array, is_plain_array
 from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
 from .graph import AccumulateGrad, Node, Pick, extra_of
+from .outside_arrays import owner_of
 from .site import blame
 from .tensor_base import Operand, wrap
 from .thread_state import LOCAL, grad_mode, refresh, refuse
-from .versions import check_entry, follow_data, owner_of, successor, version_of
+from .versions import check_entry, follow_data, successor, version_of
 
 __all__ = [
     "disable_saved_tensors_hooks",

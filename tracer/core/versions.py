@@ -16,6 +16,7 @@ from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.ops import Saved
 from ...runtime.unpatched import np
 from .graph import AccumulateGrad, next_sequence
+from .outside_arrays import MEMORIES, owner_of, was_written
 from .site import blame, saved_at, user_site
 from .tensor_base import Operand, is_inference, is_tensor_like
 from .thread_state import LOCAL
@@ -63,13 +64,6 @@ class Counter:
             table.pop(key, None)
             if not self.names:
                 table.pop(id(self.scalar), None)
-
-
-def owner_of(array: Any) -> Any:
-    """The array that owns the memory which `array` shows."""
-    while is_plain_array(array.base):
-        array = array.base
-    return array
 
 
 def find(value: Any) -> Counter | None:
@@ -190,9 +184,22 @@ def check(node: Any) -> None:
     saved = node.saved
     if saved is None:  # another thread may have freed it since
         return
+    if MEMORIES:
+        _check_arrays(node, saved)
+    if not COUNTERS:
+        return
     for spec, entry in zip(node.plan.saved, saved, strict=False):
         if spec.what in ("value", "out"):
             check_entry(node, spec, entry, -1)
+
+
+def _check_arrays(node: Any, entries: Any) -> None:
+    """Raise where a large array from outside was written since `node` saved it."""
+    for entry in entries:
+        if type(entry) is tuple or type(entry) is list:
+            _check_arrays(node, entry)
+        elif was_written(entry):
+            raise blame(AutogradError(_story_of_array(node, entry)))
 
 
 def check_entry(node: Any, spec: Any, entry: Any, position: int) -> None:
@@ -234,6 +241,16 @@ def _story(node: Any, spec: Any, entry: Any, position: int, version: int, later:
         "could read it. "
         + ("" if where else "gs.autograd.detect_anomaly() names both lines. ")
         + "Write into a copy (x.clone()), or compute a new tensor."
+    )
+
+
+def _story_of_array(node: Any, array: np.ndarray[Any, Any]) -> str:
+    saved = saved_at(node)
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"{array.dtype}{list(array.shape)}, an array that is no Tensor.\n"
+        f"{node.name()} saved it{f' at {saved}' if saved else ''}, and it was written before backward could read it. "
+        "Write into a copy (a.copy()), or compute with one."
     )
 
 

@@ -123,6 +123,8 @@ def update(target: Any, compute: Callable[[Any], Any], how: str, *sources: Any) 
     if LOCAL.depth and how in ("x += y", "x -= y") and traced_writes.increase(target, how, *sources):
         return target
     _commit(target, compute(snapshot(target) if tracked else target), how)
+    if LOCAL.depth and how in ("x += y", "x -= y"):
+        traced_writes.note_increase(target, how, *sources)
     return target
 
 
@@ -140,11 +142,16 @@ def write(target: Any, new: Any, how: str) -> None:
 def set_item(target: Any, index: Any, value: Any, how: str = "x[i] = v", title: str = "CopySlices") -> None:
     """`target[index] = value`, by a node called `title`."""
     if isinstance(value, (list, tuple)):
-        value = dispatch.stack_nested(value) if dispatch.has_tensor(value) else np.asarray(value)
+        if dispatch.has_tensor(value):
+            value = dispatch.stack_nested(value)
+        else:
+            value = np.asarray(value) if LOCAL.recorder is None else dispatch.apply(require(np.array), (value,), {})
     tracked = may_write(target, how, value)
     if LOCAL.depth:
         if is_what_stands_there(value, target, index):
             return  # the second half of `x[i] += v`
+        if traced_writes.increase_at(target, index, value):
+            return
         traced_writes.rebind(target, _fitted(target, index_set(target, index, value), how))
         return
     store = _store if LOCAL.profiler is None else LOCAL.profiler.timed(how, "op", _store)

@@ -7,12 +7,13 @@ living view of it) takes it over, and the caller's own array receives the result
 from __future__ import annotations
 
 import operator
-from typing import Any
+import weakref
+from typing import Any, NamedTuple
 
-from ...runtime.arrays import is_array, is_writeable
+from ...runtime.arrays import is_array, is_plain_array, is_writeable
 from ...runtime.errors import AutogradError
 from ...runtime.registry import require
-from ...runtime.rules.indexing import index_add, index_set, names_once
+from ...runtime.rules.indexing import index_add, index_increase, index_set, names_once
 from ...runtime.rules.shaping import view_as_complex, view_as_real
 from ...runtime.unpatched import np
 from ..core.site import blame
@@ -21,7 +22,7 @@ from ..core.thread_state import LOCAL, refuse
 from ..core.views import CUSTOM, DETACHED, View, custom_view, live_views
 from .view_renewal import index_of, replay
 
-__all__ = ["increase", "into_base", "may_write", "rebind"]
+__all__ = ["increase", "increase_at", "into_base", "may_write", "note_increase", "note_read", "rebind"]
 
 _WRITES_DETACHED = (
     "inside a transform a Tensor that requires grad cannot be written into what x.detach() gave: that shares the memory of "
@@ -108,17 +109,78 @@ def increase(target: Any, how: str, v: Any) -> bool:
         return False
     if view.made and not view.made.startswith("in "):
         return False
-    index, held = view.steps[0].bound[1], target._value
-    given = v._value if isinstance(v, Operand) else v
-    if not (is_array(held) and held.dtype.kind == "f" and names_once(index)) or levels_of(target) or levels_of(v):
-        return False
-    plain = type(given) in (int, float)
-    if not plain and not ((is_array(given) or isinstance(given, np.generic)) and given.dtype == held.dtype):
-        return False
-    if not plain and np.shape(given) != held.shape and np.shape(given):
+    index = view.steps[0].bound[1]
+    if not names_once(index) or not _may_increase(target, v):
         return False
     rebind(view.base, index_add(view.base, index, -v if how.startswith("x -=") else v))
     return True
+
+
+def _may_increase(target: Any, v: Any) -> bool:
+    """Whether `target += v` leaves the dtype and shape of both as they are."""
+    held, given = target._value, v._value if isinstance(v, Operand) else v
+    if not (is_array(held) and held.dtype.kind == "f") or levels_of(target) or levels_of(v):
+        return False
+    if type(given) in (int, float):
+        return True
+    fits = (is_array(given) or isinstance(given, np.generic)) and given.dtype == held.dtype
+    return fits and (np.shape(given) == held.shape or not np.shape(given))
+
+
+class Read(NamedTuple):
+    """Where `x[positions]` was read, and, once `+= v` was done to it, what is needed to write it back as one addition."""
+
+    source: weakref.ref[Any]
+    held: weakref.ref[Any]  # the array of the source then
+    parts: tuple[Any, ...]  # of the index; arrays as copies, since the user's own may be written
+    increased: Any = None  # the array that `+= v` has made
+    v: Any = None
+
+
+def note_read(found: Any, source: Any, index: Any) -> None:
+    """Remember of `found`, which is `source[index]`, where it was read."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if isinstance(found, Operand) and is_plain_array(found._value) and not any(isinstance(p, list) for p in parts):
+        made: Any = found
+        made._read = Read(weakref.ref(source), weakref.ref(source._value), tuple(map(_as_it_is, parts)))
+
+
+def _as_it_is(part: Any) -> Any:
+    if isinstance(part, Operand):
+        return part, part._value
+    return np.array(part) if is_plain_array(part) else part
+
+
+def note_increase(target: Any, how: str, v: Any) -> None:
+    """Remember what was added to what was read."""
+    read: Read | None = getattr(target, "_read", None)
+    if read is not None and read.increased is None and _may_increase(target, v):
+        target._read = read._replace(increased=target._value, v=-v if how.startswith("x -=") else v)
+
+
+def increase_at(target: Any, index: Any, value: Any) -> bool:
+    """Write `x[positions] += v`, of which `value` is the sum, as one addition at places of x; whether it is one.
+
+    As `increase`: the cotangent of x passes as it is.
+    """
+    read: Read | None = getattr(value, "_read", None)
+    if read is None or read.increased is None or read.increased is not value._value:
+        return False
+    parts = index if isinstance(index, tuple) else (index,)
+    if read.held() is not target._value or read.source() is not target or len(parts) != len(read.parts):
+        return False
+    if not all(map(_is_as_it_was, parts, read.parts)):
+        return False
+    rebind(target, index_increase(target, index, read.v))
+    return True
+
+
+def _is_as_it_was(part: Any, kept: Any) -> bool:
+    if isinstance(part, Operand):
+        return type(kept) is tuple and kept[0] is part and kept[1] is part._value
+    if is_plain_array(part):
+        return is_plain_array(kept) and np.array_equal(part, kept)
+    return type(part) is type(kept) and part == kept
 
 
 def _hand_back(tensor: Any) -> None:

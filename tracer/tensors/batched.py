@@ -20,6 +20,7 @@ from ...runtime.unpatched import np
 from ..core import dispatch, tensor_base, views
 from ..core.exits import leave
 from ..core.levels import refuse_leaked, refuse_one_value, under
+from ..core.outside_arrays import kept
 from ..core.site import blame
 from ..core.tensor_base import Operand, cover, levels_of, wrap
 from ..core.thread_state import LOCAL, refuse
@@ -166,8 +167,13 @@ def spread(value: Any, levels: tuple[Level, ...]) -> Any:
     own = levels_of(value)
     for level in levels:
         if level not in own:
-            value = _inserted(value if isinstance(value, Operand) else wrap(value), level)
+            value = _inserted(value if isinstance(value, Operand) else wrap(_from_outside(value)), level)
     return value
+
+
+def _from_outside(value: Any) -> Any:
+    """A plain array as a node may save it, also where a rule makes a Tensor of it first."""
+    return kept(value) if is_plain_array(value) and LOCAL.recorder is None else value
 
 
 def _inserted(tensor: Any, level: Level) -> Any:
@@ -238,7 +244,7 @@ def _peeled(value: Any, level: Level) -> tuple[Any, Any]:
         pairs = [_peeled(v, level) for v in value]
         flags = tuple([flag for _, flag in pairs])
         return kind([v for v, _ in pairs]), flags if any(flags) else False
-    return value, False
+    return _from_outside(value), False
 
 
 dispatch.install_batching(run_batched)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...runtime.arrays import is_array, is_plain_array
 from ...runtime.registry import made_of_ops, require
+from ...runtime.rules.indexing import names_once
 from ...runtime.unpatched import np
 from ..core import tensor_base
 from ..core.dispatch import apply, apply1, apply2, has_tensor, stack_nested, through_door
@@ -18,7 +19,7 @@ from ..core.losses import asks_for_a_library, loss
 from ..core.pieces import Pieces
 from ..core.tensor_base import Operand, alias, levels_of
 from ..core.thread_state import LOCAL, capturing
-from ..memory import eager_writes
+from ..memory import eager_writes, traced_writes
 from ..memory.survivors import compared
 
 if TYPE_CHECKING:
@@ -138,7 +139,11 @@ class Operators(_Base):
                 index = (*parts, ...)  # so that one element of a bare Tensor is a view, as in PyTorch
         door = None if LOCAL.__dict__["slow"] or tensor_base.volatile_class else _GETITEM.doors.get(2)
         found = through_door(_GETITEM, (self, index), {}) if door is None else door(self, index)
-        return apply(_GETITEM, (self, index), {}) if found is NotImplemented else found  # type: ignore[no-any-return]
+        if found is NotImplemented:
+            found = apply(_GETITEM, (self, index), {})
+        if LOCAL.__dict__["depth"] and type(index) is not int and not names_once(index):
+            traced_writes.note_read(found, self, index)
+        return found  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         eager_writes.set_item(self, index, value)

@@ -73,11 +73,12 @@ class Tensor(Operators, Exchange):
     tensor([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "_caller", "_grad", "_ir", "_levels", "_view", "_views")
+    __slots__ = ("__weakref__", "_caller", "_grad", "_ir", "_levels", "_read", "_view", "_views")
 
     _caller: Any  # the array of the caller of a transform that this Tensor stands for
     _grad: Any  # the gradient of a non-leaf that retains it
     _ir: Any  # its value in the graph that is being captured
+    _read: Any  # inside a transform, of x[positions]: what it was read from (memory/traced_writes.py)
     _view: Any  # how it follows from the Tensor whose memory it shares
     _views: Any  # weak references to the Tensors that share its memory
 

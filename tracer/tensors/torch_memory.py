@@ -10,8 +10,9 @@ from ...runtime.arrays import is_array
 from ...runtime.unpatched import np
 from ..core.count import elements, size_of
 from ..core.exits import leave
+from ..core.outside_arrays import owner_of
 from ..core.tensor_base import Operand
-from ..core.versions import own_array, owner_of
+from ..core.versions import own_array
 from ..memory import eager_writes
 from ..protocols.exchange import on_cpu
 from ..random.generator import generator as _generator

@@ -39,6 +39,7 @@ def pushed(
     recorded, reached = LOCAL.grad, None
     with transforming(frame.owned, gradient=True, era=frame.era):
         out, aux = parted(function, scope().rebuild(function)(*frame.args, **frame.kwargs), has_aux)
+        frame.note_writes()
         check_returned(function, out)
         leaves, structure = flatten(out)
         beside, structure_beside = flatten(aux)

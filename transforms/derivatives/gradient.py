@@ -49,6 +49,7 @@ class GradFunction(Transform):
         frame = Arguments(self.function, self.argnums, args, kwargs)
         with transforming(frame.owned, gradient=True, era=frame.era):
             result = scope().rebuild(self.function)(*frame.args, **frame.kwargs)
+            frame.note_writes()
             value, aux = parted(self.function, result, self.has_aux)
             reached = None
             if recorded and not outer and not frame.tensors_given:

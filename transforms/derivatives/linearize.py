@@ -90,6 +90,6 @@ def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False
     """
     check_called_with_arguments("linearize", function, primals)
     places = tuple([k for k, p in enumerate(primals) if _is_inexact(p)])
-    value, run = traced(function, places, primals, {}, has_aux)
+    value, run = traced(function, places, primals, {}, has_aux, lasting=True)
     push = Pushforward(run, len(primals))
     return (value, push, run.aux) if has_aux else (value, push)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ...runtime.arrays import is_array, own_memory
 from ...runtime.errors import ShapeError
 from ...tracer.core.backward import seed_of
 from ...tracer.core.engine import run_backward
@@ -64,14 +65,23 @@ class Pullback:
 
 
 def traced(
-    function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool = False
+    function: Any,
+    argnums: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    has_aux: bool = False,
+    lasting: bool = False,
 ) -> tuple[Any, Traced]:
-    """The value of a function, and the run that gave it, for products with its Jacobian in the arguments `argnums`."""
+    """The value of a function, and the run that gave it, for products with its Jacobian in the arguments `argnums`.
+
+    With `lasting` products are taken after the call as well, when the caller may have written what came in and went out.
+    """
     outer = LOCAL.differentiating > 0 and LOCAL.grad
-    frame = Arguments(function, argnums, args, kwargs)
+    frame = Arguments(function, argnums, args, kwargs, lasting)
     frame.era.held = True
     with transforming(frame.owned, gradient=True, era=frame.era):
         out, aux = parted(function, scope().rebuild(function)(*frame.args, **frame.kwargs), has_aux)
+        frame.note_writes()
         check_returned(function, out)
         leaves, structure = flatten_present(out)
     beside, structure_beside = flatten(aux)
@@ -79,7 +89,10 @@ def traced(
         frame.reached([*leaves, *beside])
     keep_graph = outer or (frame.tensors_given and LOCAL.grad)
     finisher = Finisher(frame, outer or frame.tensors_given or capturing())
-    value = unflatten(structure, [finisher.result(leaf) for leaf in leaves])
+    results = [finisher.result(leaf) for leaf in leaves]
+    if frame.lasting:
+        results = [own_memory(r) if is_array(r) else r for r in results]
+    value = unflatten(structure, results)
     aux = unflatten(structure_beside, [finisher.result(leaf) for leaf in beside])
     return value, Traced(frame, leaves, structure, keep_graph, aux)
 
@@ -104,7 +117,7 @@ def vjp(function: Callable[..., Any], *args: Any, has_aux: bool = False) -> Any:
     (array([ 2., 40.]),)
     """
     check_called_with_arguments("vjp", function, args)
-    value, run = traced(function, tuple(range(len(args))), args, {}, has_aux)
+    value, run = traced(function, tuple(range(len(args))), args, {}, has_aux, lasting=True)
     return (value, Pullback(run), run.aux) if has_aux else (value, Pullback(run))
 
 

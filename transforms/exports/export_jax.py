@@ -19,7 +19,16 @@ from ...runtime.ops import Op
 from ...runtime.registry import require
 from ...runtime.rules.control import COUNT, GUARD, SHAPE, SIZE
 from ...runtime.rules.elementwise import astype, logistic, real_sigmoid
-from ...runtime.rules.indexing import add_place, index_add, index_add_at, index_set, place, scatter, scatter_rows
+from ...runtime.rules.indexing import (
+    add_place,
+    index_add,
+    index_add_at,
+    index_increase,
+    index_set,
+    place,
+    scatter,
+    scatter_rows,
+)
 from ...runtime.rules.support import place_main_diagonal
 from ..compiler.native.inlining import inlined
 from ..compiler.schedule.signature import Instance, children
@@ -463,6 +472,7 @@ def _specials() -> dict[Op, Special]:
     found: dict[Any, Special] = {
         place: _template("jnp.zeros({2}, {3}).at[{1}].set({0})"), add_place: scattered, scatter: scattered,
         scatter_rows: scattered, index_add: added, index_add_at: added,
+        index_increase: _template("jnp.asarray({0}).at[{1}].set({0}[{1}] + {2})"),
         index_set: _template("jnp.asarray({0}).at[{1}].set({2})"), logistic: _template("jax.nn.sigmoid({0})"),
         real_sigmoid: _template("jax.nn.sigmoid({0})"), astype: _template("jnp.asarray({0}).astype({1})"),
         place_main_diagonal: _template("jnp.zeros({1}, {2}).at[jnp.arange(len({0})), jnp.arange(len({0}))].set({0})"),

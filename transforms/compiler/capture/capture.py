@@ -221,7 +221,7 @@ class Capture:
         In the midst of a run code that is not captured would act by itself, on what captured code has copies of.
         """
         if not (self.changed or self.section.backward or self.returned):
-            self.given_up = True
+            self.given_up = self.abandoned = True
             raise GivenUp
 
     def catches(self) -> bool:

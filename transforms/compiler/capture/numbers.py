@@ -11,7 +11,7 @@ from ....runtime.arrays import is_array
 from ....runtime.ir.graph import Value, values_in
 from ....runtime.ir.known_ops import COMPARISONS, FLOAT
 from ....runtime.registry import ops_of, require
-from ....runtime.rules.indexing import index_add, index_add_at, index_set
+from ....runtime.rules.indexing import index_add, index_add_at, index_increase, index_set
 from ....runtime.rules.messages import PRINTS
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NeededError", "NumberNeededError", "Numbers", "is_float", "with_python_alone"]
 
-_INDEXED = {require(operator.getitem): 1, require(index_set): 1, require(index_add): 1, require(index_add_at): 1}
+_INDEXED = dict.fromkeys(map(require, (operator.getitem, index_set, index_add, index_add_at, index_increase)), 1)
 _ARITHMETIC = COMPARISONS | ops_of(np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive, np.absolute)
 _ORDERED = _ARITHMETIC | ops_of(np.floor_divide, np.remainder)
 

@@ -16,7 +16,7 @@ from ....runtime.ir.graph import Call, Graph, Value, prefix_of, primal_of, value
 from ....runtime.ir.known_ops import GETITEM
 from ....runtime.ir.opcodes import SCAN, Function, function_of
 from ....runtime.registry import ops_of
-from ....runtime.rules.indexing import index_add_at, index_set
+from ....runtime.rules.indexing import index_add_at, index_increase, index_set
 from ....runtime.user_ops import USERS, text_name
 from ....tracer.core.site import Site, source_lines
 from .hooks import cached_by_code
@@ -45,7 +45,7 @@ _WRITTEN = frozenset(
 )
 _PRAGMA = re.compile(r"\s*#\s*(fmt|isort|mypy|noqa|pragma|pylint|pyright|ruff|type)\b.*")
 _OF_ARRAYS = ("T", "mT", "real", "imag", "flat", "size", "shape", "ndim", "dtype")  # attributes that are no fields
-_WRITES = ops_of(index_set, index_add_at)
+_WRITES = ops_of(index_set, index_add_at, index_increase)
 _SAME = ops_of(np.copy, np.asarray)
 
 

@@ -12,7 +12,7 @@ from ....runtime.ir.known_ops import ADD, MULTIPLY
 from ....runtime.ir.opcodes import COND, SCAN, is_effect, is_region
 from ....runtime.registry import ops_of
 from ....runtime.rules.control import GUARD
-from ....runtime.rules.indexing import index_add, index_add_at, index_set
+from ....runtime.rules.indexing import index_add, index_add_at, index_increase, index_set
 from ..analysis.memory import makes_new_memory
 from .rewrite import Region, is_number, key_of, rewrite, seen_from_outside
 
@@ -21,7 +21,7 @@ __all__ = ["common_subexpressions"]
 
 _FILLED = ops_of(np.zeros, np.ones, np.full, np.zeros_like, np.ones_like, np.full_like)
 _SYMMETRIC = (ADD, MULTIPLY)
-_WRITES = ops_of(index_set, index_add, index_add_at)
+_WRITES = ops_of(index_set, index_add, index_add_at, index_increase)
 
 
 def _written(call: Call) -> Iterator[Value]:

@@ -5,16 +5,22 @@ Of a loop goes what it carries, stacks or is given and nobody reads; of a branch
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection
 from typing import Any
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
-from ....runtime.ir.opcodes import SCAN, Branch, is_region
+from ....runtime.ir.opcodes import SCAN, Branch, is_effect, is_region
+from ....runtime.registry import ops_of
+from ....runtime.rules.indexing import index_increase
 from ..analysis.effects import divides_by_a_number, stays
 from ..analysis.ranges import Ranges
+from .rewrite import key_of
 from .scans import Scan
 
 __all__ = ["dead_code", "stays"]
+
+_LOOK_UPS = ops_of(operator.getitem, index_increase)
 
 
 def dead_code(graph: Graph) -> Graph:
@@ -25,8 +31,15 @@ def dead_code(graph: Graph) -> Graph:
 def _live_part(graph: Graph, ranges: Ranges | None) -> Graph:
     live: set[Value] = set(values_in(graph.outputs))
     kept: list[Call] = []
+    looked_up: set[Any] = set()  # what is looked up further down, before the next effect, and raises there
     for call in reversed(graph.calls):
-        if any(v in live for v in call.outs) or stays(call, ranges) or divides_by_a_number(call):
+        place = tuple(map(key_of, call.args[:2])) if call.op.base in _LOOK_UPS else None
+        raises = divides_by_a_number(call) or (stays(call, ranges) and (place is None or place not in looked_up))
+        if raises or any(v in live for v in call.outs):
+            if is_effect(call):
+                looked_up.clear()
+            elif place is not None:
+                looked_up.add(place)
             if ranges is not None and is_region(call):
                 call = _narrow_scan(call, live, ranges) if call.op is SCAN else _narrow_cond(call, live, ranges)
             kept.append(call)
