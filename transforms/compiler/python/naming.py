@@ -51,6 +51,11 @@ NOUNS = frozenset(
 )  # that tell nothing apart
 
 
+def _part_of(goal: str, v: Value) -> str:
+    """Return a name for a value that becomes a part of a variable, or an int that tells where a part of a cotangent is."""
+    return "index" if goal.startswith("d_") and v.type.dtype.kind in "iu" else f"{goal}_part"
+
+
 def described(tree: Any) -> str | None:
     """Return a name for the value of an expression; None where nothing short says what it is."""
     if isinstance(tree, gast.BinOp):
@@ -373,7 +378,7 @@ class Naming:
         if v in self.descriptions:
             return self.descriptions[v]
         goal = self.goal(v)
-        return self._in_arm(v) or self.stem if goal is None else f"{goal}_part"
+        return self._in_arm(v) or self.stem if goal is None else _part_of(goal, v)
 
     def _in_arm(self, v: Value) -> str | None:
         """A name for a result of a branch that nobody named: by the variable that it becomes a part of in an arm."""
@@ -403,7 +408,7 @@ class Naming:
             name = described(tree)
             goal = self.goal(v) if name in NOUNS else None
             if goal is not None and name != "mask":
-                name = f"{goal}_part" if goal.startswith("d_") else f"{goal}_{name}"
+                name = _part_of(goal, v) if goal.startswith("d_") else f"{goal}_{name}"
         if name in self.users and name in NOUNS:
             name = f"{name}_value"
         if name is not None and name not in self.users:

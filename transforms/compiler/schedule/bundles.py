@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,14 +20,11 @@ from .program import List, Loop, Program, Push, Statement, writes_of
 __all__ = ["bundled"]
 
 MANY = 2  # lists that are better one
-_WIDE = 76  # columns that the variables of a tuple take, at most: it stands on one line
-_UNNAMED = 9  # those of a variable whose name nobody knows yet
 
 
 def bundled(program: Program) -> Program:
     """Return the program with bundles in place of many lists."""
-    rows = changed(program, lambda block: _with_rows(block, program.names))
-    return changed(rows, lambda block: _block(block, program.names))
+    return changed(changed(program, _with_rows), _block)
 
 
 class _Row(NamedTuple):
@@ -41,18 +37,18 @@ class _Row(NamedTuple):
     params: list[Value]  # what the reverse of the outer loop takes from those
 
 
-def _with_rows(block: Block, names: Mapping[Value, str]) -> list[Statement]:
+def _with_rows(block: Block) -> list[Statement]:
     """Return the statements of a block with rows in place of lists of lists."""
     body = block.body
     for loop in [s for s in body if isinstance(s, Loop) and not s.reverse]:
         for back in [s for s in body if isinstance(s, Loop) and s.reverse]:
-            for row in _rows(block, loop, back, names):
+            for row in _rows(block, loop, back):
                 body = _in_rows(body, loop, back, row)
                 loop, back = _now(body, loop), _now(body, back)
     return body
 
 
-def _rows(block: Block, loop: Loop, back: Loop, names: Mapping[Value, str]) -> list[_Row]:
+def _rows(block: Block, loop: Loop, back: Loop) -> list[_Row]:
     """Return the rows of two loops, one of which walks in reverse what the other has filled."""
     given = {s.value: s.target for s in loop.body if isinstance(s, Push) and isinstance(s.value, Value)}
     taken = {stack: item for stack, item in back.items if isinstance(item, Value) and block.uses.get(stack) == 1}
@@ -66,9 +62,9 @@ def _rows(block: Block, loop: Loop, back: Loop, names: Mapping[Value, str]) -> l
         for other in [s for s in back.body if isinstance(s, Loop) and s.reverse is not inner.reverse]:
             walked: set[Any] = {stack for stack, _ in other.items if read[stack] == 1}
             lists = [v for v in pushed if v in given and taken.get(given[v]) in walked]
-            for part in _lines(lists, [names.get(pushed[v]) for v in lists]) if len(lists) >= MANY else ():
-                outer = [given[v] for v in part]
-                found.append(_Row(inner, other, part, outer, [taken[v] for v in outer]))
+            if len(lists) >= MANY:
+                outer = [given[v] for v in lists]
+                found.append(_Row(inner, other, lists, outer, [taken[v] for v in outer]))
     return found
 
 
@@ -103,12 +99,12 @@ def _with_list(body: list[Statement], made: List) -> list[Statement]:
     return [made if k == places[0] else s for k, s in enumerate(body) if k not in places[1:]]
 
 
-def _block(block: Block, names: Mapping[Value, str]) -> list[Statement]:
-    """Return the statements of a block with bundles; `names` are those of values."""
+def _block(block: Block) -> list[Statement]:
+    """Return the statements of a block with bundles."""
     body = block.body
-    bundles: dict[Loop, list[List]] = {}  # by the loop that fills them
+    bundles: dict[Loop, list[List]] = {}  # by the loop that fills them, one for each that reads them
     for loop in [s for s in body if isinstance(s, Loop) and not s.reverse]:
-        parts = _parts(block, loop, names)
+        parts = _parts(block, loop)
         if parts:
             bundles[loop] = [List(Value(Type(STACK, np.dtype(object), (), ())), loop.note, tuple(ys)) for ys in parts]
     if not bundles:
@@ -131,7 +127,7 @@ def _block(block: Block, names: Mapping[Value, str]) -> list[Statement]:
     return result
 
 
-def _parts(block: Block, loop: Loop, names: Mapping[Value, str]) -> list[list[Value]]:
+def _parts(block: Block, loop: Loop) -> list[list[Value]]:
     """Return the lists of each bundle that a loop fills: those that are read once, by one loop in reverse."""
     carried = {c.param for c in loop.carries if c.after is not c.param}
     made = {v for s in loop.body for v in writes_of(s)} | carried
@@ -145,27 +141,12 @@ def _parts(block: Block, loop: Loop, names: Mapping[Value, str]) -> list[list[Va
                 readers.setdefault(user, []).append(stack)
     found = []
     for stacks in readers.values():
-        if (
-            len(stacks) <= MANY
-        ):  # what a trip begins with has a list of its own, so that no variable is to be told from it
+        if len(stacks) <= MANY:
+            # what a trip begins with has a list of its own, so that no variable is to be told from it
             stacks = [stack for stack in stacks if pushed[stack] not in carried]
         if len(stacks) >= MANY:
-            found += _lines(stacks, [names.get(pushed[stack]) for stack in stacks])
+            found.append(stacks)
     return found
-
-
-def _lines(stacks: list[Value], names: list[str | None]) -> list[list[Value]]:
-    """Return the lists in as many parts as their tuples take lines, about equally long."""
-    widths = [2 + (_UNNAMED if name is None else len(name)) for name in names]
-    wide = sum(widths) / -(-sum(widths) // _WIDE)
-    lines: list[list[Value]] = [[]]
-    total = 0
-    for stack, width in zip(stacks, widths, strict=True):
-        if total and total + width / 2 > wide * len(lines):
-            lines.append([])
-        lines[-1].append(stack)
-        total += width
-    return lines
 
 
 def _first_list(body: list[Statement], loop: Loop) -> int:

@@ -132,7 +132,7 @@ def test_the_lists_of_a_loop_in_a_loop_are_one_row() -> None:
     assert difference(run_program(function.program(*args), *args), expected) is None
 
 
-def test_a_row_that_is_too_long_for_a_line_is_two_and_rows_lie_in_rows() -> None:
+def test_a_row_that_is_too_long_for_a_line_is_wrapped_and_rows_lie_in_rows() -> None:
     def deep(x, w):
         total = 0.0
         for i in range(len(x)):
@@ -153,5 +153,8 @@ def test_a_row_that_is_too_long_for_a_line_is_two_and_rows_lie_in_rows() -> None
     for _ in range(2):
         assert difference(compiled(*args), expected) is None
     text = str(gs.source(compiled, *args))
-    assert "rows_2.append(row_2)" in text, text
+    assert "        rows.append(row)\n" in text, text
+    assert "rows_2" not in text
+    assert "index = k % 3\n" in text
+    assert max(map(len, text.splitlines())) <= 88
     assert difference(run_program(function.program(*args), *args), expected) is None
