@@ -128,6 +128,12 @@ class Cotangents:
                     wishes.pop(start, None)
                     if out in wishes:
                         self._become(start, out)
+            if isinstance(call.op.fn, Function):  # sums that a helper goes on with
+                for v in [v for v in call.reads if uses.get(v) == 1]:
+                    for after in call.outs:
+                        if after in self._returned and wishes[after] == wishes.get(v):
+                            self._become(v, after)
+                continue
             if not isinstance(first, Value) or uses.get(first) != 1:
                 continue
             if call.op.consuming is not None and call.outs[0] in wishes:
@@ -140,7 +146,7 @@ class Cotangents:
                 del wishes[v]  # a part of the gradient
 
     def _become(self, v: Value, named: Value) -> None:
-        if v not in self._wishes:
+        if self._wishes.get(v, self._wishes[named]) == self._wishes[named]:
             self._wishes[v] = self._wishes[named]
             self._primals[v] = self._primals.get(named, primal_of(named))
             if named in self._returned:

@@ -97,7 +97,7 @@ class Kernel(NamedTuple):
 
     def whole(self, vectors: bool) -> str:
         """The text that is compiled."""
-        return f"{prelude(vectors, 'share(' in self.text)}\n{self.text}{ENTRY}"
+        return f"{prelude(vectors, self.text)}\n{self.text}{ENTRY}"
 
 
 def kernel_of(program: Program) -> Kernel:

@@ -743,14 +743,16 @@ PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
 """
 
 
-def prelude(vectors: bool, shares: bool = True) -> str:
-    """The head of every kernel; with `vectors` the maths of the C library has forms for vectors (glibc's libmvec).
+def prelude(vectors: bool, text: str | None = None) -> str:
+    """The head of a kernel of this text (None: of any); one that shares loops among threads brings the pool.
 
-    One that `shares` loops among threads brings the pool.
+    With `vectors` the maths of the C library has forms for vectors (glibc's libmvec).
     """
     mark = '__attribute__((simd("notinbranch"))) ' if vectors else ""
     names = [f"extern {mark}double {name}(double); extern {mark}float {name}f(float);" for name in VECTORS]
-    threads = ROWS + THREADS if shares else ""
+    threads = "".join(
+        [part for part, sign in ((ROWS, "rows_of("), (THREADS, "share(")) if text is None or sign in text]
+    )
     parts = (
         HEAD, PARTS, PYTHON, threads, STACKS, NOTHING, FRAME, LOCK, ROOM, KEPT, OBJECTS, SUMS, CUT, PRODUCT, LU, CHOLESKY, BLAS,
         TRSM,

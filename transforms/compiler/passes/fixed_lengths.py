@@ -99,7 +99,15 @@ def _chains(calls: list[Call], outputs: Any, known: set[Value], shapes: set[Valu
         if chain is not None:
             found[call.outs[0]] = chain
     whole = {v: chain for v, chain in found.items() if len(chain.numbers) == v.type.shape[0]}
-    return {v: chain for v, chain in whole.items() if chain.base is None or primal_of(v) in known}
+    added = {v: chain.base for v, chain in whole.items() if chain.base is not None}
+    running = {v for pair in added.items() for v in pair if primal_of(v) in known}
+    for v, base in added.items():  # what the runs of a helper add, one after the other
+        if base in running:
+            running.add(v)
+    for v, base in reversed(added.items()):
+        if v in running:
+            running.add(base)
+    return {v: chain for v, chain in whole.items() if chain.base is None or v in running}
 
 
 def _as_array(call: Call, chain: _Chain, unsigned: set[Value]) -> list[Call]:

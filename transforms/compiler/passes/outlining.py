@@ -125,6 +125,12 @@ def _is_named(runs: dict[Any, _Run]) -> bool:
     return next(iter(runs.values())).code.co_name.isidentifier()
 
 
+def _variables(code: types.CodeType) -> Iterator[str]:
+    """The variables of a function, but for the functions that it defines."""
+    defined = {part.co_name for part in code.co_consts if isinstance(part, types.CodeType)}
+    return (name for name in (*code.co_varnames, *code.co_cellvars) if name not in defined)
+
+
 def _label(call: Call, callers: int) -> Any:
     """What two calls have in common that are one in a function: all but the values that they read, and who called it."""
     args = key_of(map_values(call.args, lambda v: ("value", v.type)))
@@ -177,7 +183,7 @@ class _Outlining:
             self.names.update({v: v.name for v in block.inputs if v.name is not None and v.name.isidentifier()})
             self.names.update(name_values(block, dict(self.names)))
         codes = {id(site.code): site.code for block in blocks for call in block.calls for site in _chain(call)}
-        for taken in sorted({name for code in codes.values() for name in (*code.co_varnames, *code.co_cellvars)}):
+        for taken in sorted({name for code in codes.values() for name in _variables(code)}):
             if self.words.is_free(taken):
                 self.words.new(taken)
         for block in blocks:  # what a helper calls its parameters
@@ -186,6 +192,9 @@ class _Outlining:
                     for v, name in zip(call.args, names_of_operands(call.site), strict=False):
                         if isinstance(v, Value) and name is not None:
                             self.names.setdefault(v, name)
+        for v, given in self.origins.items():
+            if given in self.names:
+                self.names.setdefault(v, self.names[given])
 
     def helper(self, runs: list[_Run]) -> None:
         """Make functions of the runs of one helper in one direction; a VJP is one where the helper is."""
@@ -285,9 +294,11 @@ class _Outlining:
         op = self._function(groups, given, sums, outs, runs[0])
         if op is None:
             return
+        running = {total: values for values, total in sums.items() if total is not None}
         for k, (run, group) in enumerate(zip(runs, groups, strict=True)):
+            results = tuple([self._result(values, k, running.get(values[0], ())) for values in outs])
             made = Call(
-                op, tuple([values[k] for values in given]), tuple([self._result(values, k) for values in outs]),
+                op, tuple([values[k] for values in given]), results,
                 run.callers[0], group[0].backward, group[0].quiet,
             )  # fmt: skip
             self.found.setdefault(id(run.block), []).append(_Group(group, made))
@@ -295,16 +306,16 @@ class _Outlining:
         self.helpers.add(id(runs[0].code))
         self.forward.update(v for group in groups for call in group for v in (*call.reads, *call.outs))
 
-    def _result(self, values: tuple[Value, ...], k: int) -> Value:
-        """What the call in place of the run `k` gives: a sum that goes on is the cotangent of what it is at last."""
-        primals = {primal_of(v) for v in values} - {None}
-        if primal_of(values[k]) is not None or len(primals) != 1:
+    def _result(self, values: tuple[Value, ...], k: int, before: tuple[Value, ...]) -> Value:
+        """What the call in place of the run `k` gives: a sum that goes on is the cotangent of what it is at last.
+
+        `before` are the sums that it goes on with, if it is one.
+        """
+        of = [v for v in values if primal_of(v) is not None] or [v for v in before if primal_of(v) is not None]
+        if primal_of(values[k]) is not None or len({primal_of(v) for v in of}) != 1:
             return values[k]
         made = self.anew[values[k]] = Value(values[k].type, values[k].name)
-        made.cotangent_of, made.sites = (
-            next(v.cotangent_of for v in values if primal_of(v) is not None),
-            values[k].sites,
-        )
+        made.cotangent_of, made.sites = of[0].cotangent_of, values[k].sites
         return made
 
     def _consistent(self, labels: list[Any], labelled: Sequence[dict[Any, Call]]) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import gast
 
 from ....runtime.ir.graph import Call
+from ....runtime.ir.opcodes import Function
 from .printer import to_source
 from .variables import name_of, pairs_of
 
@@ -30,6 +31,7 @@ _SILENT = frozenset(
      "take_along_axis", "tanh", "tensordot", "tile", "trace", "transpose", "tril", "triu", "type", "vdot", "where",
      "zeros", "zeros_like", "zip"]
 )  # fmt: skip
+_AT_PLACES = frozenset(["getitem", "index_add", "index_set", "place", "add_place", "scatter", "index_add_at"])
 _SILENT_NODES = (
     gast.Assign, gast.Attribute, gast.AugAssign, gast.Compare, gast.Constant, gast.Delete, gast.Dict, gast.Expr, gast.For,
     gast.If, gast.IfExp, gast.List, gast.Name, gast.Pass, gast.Return, gast.Slice, gast.Starred, gast.Subscript, gast.Tuple,
@@ -49,6 +51,7 @@ class _Known(NamedTuple):
     """What is known of expressions, as written: at which zeros the forward part warns, and what is no zero."""
 
     divisors: frozenset[str]  # what is divided by, the factors of that, and what logarithms are taken of
+    helpers: frozenset[str]  # functions of the text in which nothing can warn
     ties: frozenset[str]  # variables that hold `x == x.max()` and the like, and how many there are
     exponentials: frozenset[str]
 
@@ -67,7 +70,20 @@ def _known(entries: Collection[tuple[Any, Call]]) -> _Known:
                 ties.add(name)
     divided = itertools.chain.from_iterable(_divisors(statement) for statement, call in entries if not call.quiet)
     divisors = frozenset(to_source(factor) for divisor in divided for factor in _factors(divisor, values))
-    return _Known(divisors, frozenset(ties), frozenset(exponentials))
+    helpers = {call.op.fn.__name__ for _, call in entries if _is_silent_helper(call.op.fn)}
+    return _Known(divisors, frozenset(helpers), frozenset(ties), frozenset(exponentials))
+
+
+def _is_silent_helper(function: Any) -> bool:
+    """Whether this is a function of the text that adds and multiplies, and calls functions without singular points."""
+    return isinstance(function, Function) and all(map(_is_silent_call, function.graph.calls))
+
+
+def _is_silent_call(call: Call) -> bool:
+    infix, last = call.op.infix, call.args[-1] if call.args else None
+    if infix is not None:
+        return infix in ("+", "-", "*", "@", "&", "|", "^") or (infix == "**" and isinstance(last, int))
+    return call.op.name in _SILENT or call.op.name in _AT_PLACES or _is_silent_helper(call.op.fn)
 
 
 def _is_silent(node: Any, known: _Known) -> bool:
@@ -85,7 +101,9 @@ def _is_silent(node: Any, known: _Known) -> bool:
     called = _called(node)
     if isinstance(node.func, gast.Call):  # `type(model)(...)`
         return _called(node.func) == "type"
-    return called in _SILENT and not any(keyword.arg == "dtype" for keyword in node.keywords)
+    return (called in _SILENT or called in known.helpers) and not any(
+        keyword.arg == "dtype" for keyword in node.keywords
+    )
 
 
 def _divisors(statement: Any) -> Iterator[Any]:

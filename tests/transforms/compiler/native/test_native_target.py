@@ -481,3 +481,24 @@ def test_compare_runs_the_kernel_whose_time_it_states() -> None:
     assert found.native is not None
     assert found.compiled_seconds is not None
     assert found.native.seconds < found.compiled_seconds / 3
+
+
+@needs_compiler
+def test_a_loop_over_rows_brings_what_it_needs() -> None:
+    def crf(emissions: Any, transitions: Any, tags: Any) -> Any:
+        score, alpha = emissions[0, tags[0]], emissions[0]
+        for t in range(1, len(tags)):
+            score = score + transitions[tags[t - 1], tags[t]] + emissions[t, tags[t]]
+            m = alpha[:, None] + transitions
+            top = m.max(axis=0)
+            alpha = top + np.log(np.exp(m - top).sum(axis=0)) + emissions[t]
+        top = alpha.max()
+        return top + np.log(np.exp(alpha - top).sum()) - score
+
+    rng = np.random.default_rng(0)
+    args = rng.normal(size=(6, 4)), rng.normal(size=(4, 4)), rng.integers(0, 4, 6)
+    transform = gs.value_and_grad(crf, argnums=(0, 1))
+    found, expected = gs.compile(transform, target="native")(*args), transform(*args)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-13)
+    for one, other in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -266,3 +267,37 @@ def test_a_helper_reads_the_same_however_often_python_ran_it() -> None:
     assert len(texts) == 1
     (text,) = texts
     assert calls_of("rate_by_places_vjp", text) == 4
+
+
+def predator_and_prey(theta, z, data, dt):
+    """A fit whose helper reads its parameters from the function around it, and takes two vectors apart."""
+
+    def rhs(z):
+        prey, predator = z
+        a, b, c, d = theta
+        return np.array([a * prey - b * prey * predator, c * prey * predator - d * predator])
+
+    loss = 0.0
+    for seen in data:
+        k1 = rhs(z)
+        k2 = rhs(z + 0.5 * dt * k1)
+        k3 = rhs(z + 0.5 * dt * k2)
+        k4 = rhs(z + dt * k3)
+        z = z + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        loss += np.sum((z - seen) ** 2)
+    return loss
+
+
+def test_a_helper_within_a_function_reads_as_it_is_written() -> None:
+    transform = gs.value_and_grad(predator_and_prey, argnums=(0, 1))
+    compiled = gs.compile(transform)
+    args = np.array([1.0, 0.1, 0.2, 1.1]), np.array([10.0, 5.0]), rng.normal(size=(5, 2)), 0.1
+    for scale in (1.0, 0.7):
+        now = tuple(x * scale for x in args)
+        assert difference(compiled(*now), transform(*now)) is None
+    text = str(compiled.source(*args))
+    assert "def rhs(z, a, b, c, d):\n" in text
+    assert "def rhs_vjp(prey, predator, d, c, b, a, d_out, d_theta):\n" in text
+    assert "    d_theta = d_theta + np.array([" in text
+    assert len(re.findall(r"\n +d_theta, \w+ = rhs_vjp\(", text)) == 4
+    assert "errstate" not in text

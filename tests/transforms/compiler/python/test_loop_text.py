@@ -707,3 +707,16 @@ def test_of_what_is_carried_no_trip_is_remembered_for_its_shape() -> None:
     compiled = gs.compile(gradient, verify=True)
     for n, m in ((6, 5), (3, 2), (6, 1), (0, 4)):
         assert compiled(x[:n], y[:m]).tobytes() == gradient(x[:n], y[:m]).tobytes()
+
+
+def test_a_gradient_that_goes_on_behind_its_loop_has_its_name() -> None:
+    def last_state(e: Any) -> Any:
+        a = e[0]
+        for t in range(1, len(e)):
+            a = np.tanh(a) + e[t]
+        return np.sum(a)
+
+    text = str(gs.compile(gs.grad(last_state)).source(np.ones((4, 3))))
+    assert text.endswith("    return d_e\n")
+    assert "    Returns d_e: like e.\n" in text
+    assert "d_e_part" not in text
