@@ -14,8 +14,8 @@ import pytest
 os.environ["GRADSCRIBE_CACHE"] = "off"  # also for the processes that tests start: the user's own cache is left alone
 
 
-FEW = 4  # at most so many cases of a test run by default, or one in ten where that is more; the others are slow
-SHARE = 14  # of the checks of a sample record one in so many runs by default
+FEW = 3  # at most so many cases of a test run by default, or one in fifteen where that is more; the others are slow
+SHARE = 18  # of the checks of a sample record one in so many runs by default
 LONGEST = 600  # seconds that one test may take
 STDERR = pytest.StashKey[int]()  # the process's own, which pytest captures during tests
 
@@ -72,7 +72,7 @@ def _leave_to_slow(items: list[pytest.Item]) -> None:
             tests.setdefault(_name(item), []).append(item)
     slow: list[pytest.Item] = []
     for name, cases in tests.items():
-        step = min(-(-len(cases) // FEW), 10)
+        step = min(-(-len(cases) // FEW), 15)
         slow += [item for k, item in enumerate(cases) if (k + zlib.crc32(name.encode())) % step]
     for checks in samples.values():
         step = min(SHARE, len(checks))

@@ -49,7 +49,7 @@ def held_to(compiled: Any, eager: Any, *args: Any, **kwargs: Any) -> None:
         np.testing.assert_array_equal(compiled(*args, **kwargs), eager(*args, **kwargs))
 
 
-@pytest.mark.parametrize("target", ["numpy", "native"])
+@pytest.mark.parametrize("target", ["numpy", pytest.param("native", marks=pytest.mark.slow)])
 def test_what_is_read_from_outside_is_guarded(where: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Model()
     cell = 3.0

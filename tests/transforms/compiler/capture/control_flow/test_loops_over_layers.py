@@ -442,8 +442,15 @@ def test_native(f: Any, form: str, line: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["c", "jax"])
-def test_other_targets_have_a_form_of_it(target: str, tmp_path: Any) -> None:
+@pytest.mark.parametrize(
+    ("f", "form"),
+    [
+        (pairs, "tuple"),
+        (items, "dict"),
+        *[pytest.param(f, "tuple", marks=pytest.mark.slow) for f in (all_but_the_last, regularised)],
+    ],
+)
+def test_other_targets_have_a_form_of_it(f: Any, form: str, target: str, tmp_path: Any) -> None:
     path = tmp_path / f"network.{'c' if target == 'c' else 'py'}"
-    for f, form in ((pairs, "tuple"), (items, "dict"), (all_but_the_last, "tuple"), (regularised, "tuple")):
-        gs.export(gs.value_and_grad(f), layers_of(form), np.ones((3, 4)), path=path, target=target)
-        assert path.read_text(encoding="utf-8")
+    gs.export(gs.value_and_grad(f), layers_of(form), np.ones((3, 4)), path=path, target=target)
+    assert path.read_text(encoding="utf-8")
