@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import zlib
 from collections.abc import Iterator
@@ -56,6 +57,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             _leave_out(config, items, [item for item in items if item.get_closest_marker("slow")])
     yield
     _take_part(config, items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[Any]:
+    """Spare the garbage collector what the collection makes, a million objects: many tests ask it for all garbage."""
+    gc.disable()
+    try:
+        result = yield
+    finally:
+        gc.enable()
+    gc.collect()
+    gc.freeze()
+    return result
 
 
 def _leave_to_slow(items: list[pytest.Item]) -> None:

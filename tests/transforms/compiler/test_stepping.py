@@ -58,7 +58,7 @@ def place(shown: str) -> tuple[str, int]:
     return found[-1][0], int(found[-1][1])
 
 
-@pytest.mark.parametrize("cache", ["off", "cache"])
+@pytest.mark.parametrize("cache", [pytest.param("off", marks=pytest.mark.slow), "cache"])
 def test_a_step_from_the_users_line_enters_the_text(tmp_path: Path, cache: str) -> None:
     cache = cache if cache == "off" else str(tmp_path / cache)
     for _ in range(1 if cache == "off" else 2):  # the second process finds the text in the cache

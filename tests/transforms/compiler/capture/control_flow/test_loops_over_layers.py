@@ -430,8 +430,11 @@ def test_second_order_forward_mode_and_vmap(f: Any, form: str, line: str) -> Non
                 np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(("f", "form", "line"), KEPT)
-def test_native(f: Any, form: str, line: str) -> None:
+@pytest.mark.parametrize(
+    ("f", "form"),
+    [pytest.param(f, form, marks=[] if f in (pairs, backwards) else pytest.mark.slow) for f, form, _ in KEPT],
+)
+def test_native(f: Any, form: str) -> None:
     transform = gs.value_and_grad(f)
     compiled = gs.compile(transform, target="native")
     for seed in range(3):
