@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import zlib
 from collections.abc import Iterator
@@ -14,8 +15,8 @@ import pytest
 os.environ["GRADSCRIBE_CACHE"] = "off"  # also for the processes that tests start: the user's own cache is left alone
 
 
-FEW = 4  # at most so many cases of a test run by default, or one in ten where that is more; the others are slow
-SHARE = 14  # of the checks of a sample record one in so many runs by default
+FEW = 3  # at most so many cases of a test run by default, or one in fifteen where that is more; the others are slow
+SHARE = 18  # of the checks of a sample record one in so many runs by default
 LONGEST = 600  # seconds that one test may take
 STDERR = pytest.StashKey[int]()  # the process's own, which pytest captures during tests
 
@@ -58,6 +59,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     _take_part(config, items)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[Any]:
+    """Spare the garbage collector what the collection makes, a million objects: many tests ask it for all garbage."""
+    gc.disable()
+    try:
+        result = yield
+    finally:
+        gc.enable()
+    gc.collect()
+    gc.freeze()
+    return result
+
+
 def _leave_to_slow(items: list[pytest.Item]) -> None:
     """Mark the cases of a test slow but for a few; of the checks of a sample record all but one in SHARE."""
     tests: dict[str, list[pytest.Item]] = {}
@@ -72,7 +86,7 @@ def _leave_to_slow(items: list[pytest.Item]) -> None:
             tests.setdefault(_name(item), []).append(item)
     slow: list[pytest.Item] = []
     for name, cases in tests.items():
-        step = min(-(-len(cases) // FEW), 10)
+        step = min(-(-len(cases) // FEW), 15)
         slow += [item for k, item in enumerate(cases) if (k + zlib.crc32(name.encode())) % step]
     for checks in samples.values():
         step = min(SHARE, len(checks))

@@ -181,15 +181,22 @@ def test_coverage_gives_the_counts_first_and_is_filtered(run: Any) -> None:
     assert run("coverage", "nonsense_name").status == 1
 
 
-def test_coverage_needs_no_scipy(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["coverage", "--module", "numpy.fft"],
+        *[pytest.param(words, marks=pytest.mark.slow) for words in (["coverage"], ["coverage", "cholesky"])],
+    ],
+    ids=len,
+)
+def test_coverage_needs_no_scipy(words: list[str], tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['scipy'] = None\n")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    for words in (["coverage"], ["coverage", "cholesky"], ["coverage", "--module", "numpy.fft"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "gradscribe", *words], cwd=tmp_path, env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        assert re.search(r"scipy\.special +is not installed: pip install scipy", done.stdout)
+    done = subprocess.run(
+        [sys.executable, "-m", "gradscribe", *words], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"scipy\.special +is not installed: pip install scipy", done.stdout)
 
 
 def test_methods_doctor_cache_and_bench_answer(run: Any) -> None:

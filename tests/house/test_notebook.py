@@ -11,8 +11,11 @@ pytest.importorskip("matplotlib")
 
 from cells import NOTEBOOKS, differences, other_pictures, pictures, run, shown
 
+QUICK = ("reading-generated-source", "torch")
+SOME = [path if path.stem in QUICK else pytest.param(path, marks=pytest.mark.slow) for path in NOTEBOOKS]
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+@pytest.mark.parametrize("path", SOME, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")  # those of Jupyter's own machinery are not ours
 def test_a_notebook_shows_what_is_stored_in_it(path, tmp_path):
     found = differences(path, tmp_path)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from case_tables import slow
 from checks import agree, weights_for
 from faults import FAULTS, caught
 
@@ -17,7 +18,7 @@ LEAST = {
 }  # of each kind, or there is none to catch
 
 
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize("kind", slow(FAULTS, LEAST))
 def test_a_fault_in_any_formula_is_caught(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     tried = list(FAULTS[kind]())
     missed = [where for where, found in tried if not found]

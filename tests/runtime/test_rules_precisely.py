@@ -75,13 +75,13 @@ def imprecise(case: Case, counts: dict[str, int]) -> str | None:
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:Calling .* with arguments of dtype:DeprecationWarning")
 @pytest.mark.parametrize(
-    ("part", "least"), [(7, (250, 60)), pytest.param(1, (1000, 450), marks=pytest.mark.slow)], ids=["some", "all"]
+    ("part", "least"), [(5, (125, 30)), pytest.param(1, (1000, 450), marks=pytest.mark.slow)], ids=["some", "all"]
 )
 def test_gradients_to_ten_digits(part: int, least: tuple[int, int]) -> None:
     counts: dict[str, int] = {}
     wrong = {
         f"{case.label} {case.shapes} {case.options}": problem
-        for case in thinned([c for c in cases(SMOOTH) if c.shapes], part=part)
+        for case in thinned([c for c in cases(SMOOTH) if c.shapes], firsts=False, part=part)
         if (problem := imprecise(case, counts)) is not None
     }
     assert not wrong

@@ -81,6 +81,11 @@ def test_a_worker_that_is_killed_between_and_during_steps(client: Any) -> None:
     slow = gs.distributed.value_and_grad(slow_loss, client, shards=10, compile=False)
     threading.Timer(0.5, kill_worker, [client, 1]).start()
     same(slow(W, X), 10)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_worker_that_is_killed_while_it_has_tasks_of_a_lazy_array(client: Any) -> None:
     lazy = da.from_array(X, chunks=(8, 2)) * 1.0
     slow = gs.distributed.value_and_grad(slow_loss, client, compile=False)
     threading.Timer(0.5, kill_worker, [client, 0]).start()

@@ -78,6 +78,7 @@ def test_steps_are_those_of_the_definition(optimizer: str, client: Any, problem:
     assert (problem[0]["w"] == 0).all()  # the start is left alone
 
 
+@pytest.mark.slow
 def test_it_finds_the_minimum(client: Any, problem: Any) -> None:
     found = run(client, problem, optimizer="sgd", steps=60, lr=0.3)
     np.testing.assert_allclose(found.params["w"], [1.0, -2.0], atol=1e-6)

@@ -82,6 +82,7 @@ def test_pure_modules_against_another_library(peer: str) -> None:
     assert compared > FEW
 
 
+@pytest.mark.slow
 def test_modules_use_what_they_define(samples: list[Any]) -> None:
     """Each sort of call and of state is drawn, and what is drawn changes the module's state between calls."""
     programs = [p for _, p in fuzzing.programs(0, 200, pure=True, kind=fuzzing_modules.Module)]

@@ -134,7 +134,7 @@ def run(code: str, folder: Path, **more: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "how", ["joblib", "spawn", *[pytest.param(name, marks=pytest.mark.slow) for name in ("fork", "forkserver", "dask")]]
+    "how", ["spawn", *[pytest.param(name, marks=pytest.mark.slow) for name in ("joblib", "fork", "forkserver", "dask")]]
 )
 def test_they_go_to_workers_and_back_and_find_the_disk_cache(how: str, tmp_path: Path) -> None:
     pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")

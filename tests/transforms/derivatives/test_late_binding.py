@@ -85,7 +85,12 @@ def roots(x: Any) -> Any:
 LATE = [checkpointed, by_a_helper, counted, at_rest, quadrature, within_limits, equation, older_equation, roots]
 
 
-@pytest.mark.parametrize("f", LATE, ids=lambda f: f.__name__)
+LONG = (within_limits, equation)
+
+
+@pytest.mark.parametrize(
+    "f", [pytest.param(f, marks=pytest.mark.slow) if f in LONG else f for f in LATE], ids=lambda f: f.__name__
+)
 def test_the_gradient_is_that_of_the_values_at_the_call(f: Callable[[Any], Any]) -> None:
     compiled = gs.compile(gs.grad(f))
     for x in (np.array([0.5, 1.2]), np.array([1.5, 0.2])):

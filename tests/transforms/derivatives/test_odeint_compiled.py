@@ -119,7 +119,7 @@ def alone(x: Any) -> Any:
     [
         (gs.grad(lambda k: odeint(lambda y, t, k: -k * y, START, TIMES, (k,))[-1, 0]), "whose function no module has"),
         (gs.grad(lambda k: odeint(decay, START, TIMES, (k,), mxordn=5)[-1, 0]), "with options"),
-        (gs.grad(gs.grad(alone)), "which is differentiated twice"),
+        pytest.param(gs.grad(gs.grad(alone)), "which is differentiated twice", marks=pytest.mark.slow),
         (lambda k: gs.jvp(alone, (k,), (1.0,))[1], "which is differentiated twice"),
         (lambda k: gs.vmap(gs.grad(alone))(k * np.ones(2)), "under gs.vmap"),
         (gs.hessian(lambda x: np.sum(odeint(decay, x[:2], TIMES, (x[0],))) * 1.0), "which is differentiated twice"),
@@ -165,7 +165,9 @@ def in_a_list(k: Any) -> Any:
     return odeint(lambda y, t: [y[1], -k * y[0]], START * k, TIMES * k, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("solved", [late, beside_args, of_plain_numbers, in_a_list])
+@pytest.mark.parametrize(
+    "solved", [late, beside_args, *[pytest.param(f, marks=pytest.mark.slow) for f in (of_plain_numbers, in_a_list)]]
+)
 def test_what_the_function_reads_from_outside_is_differentiated(solved: Any) -> None:
     def f(k: Any) -> Any:
         return np.sum(solved(k) ** 2)
@@ -183,11 +185,11 @@ def test_what_the_function_reads_from_outside_is_differentiated(solved: Any) -> 
     with pytest.warns(gs.EagerWarning, match="reads a traced value from outside|no module has under its name"):
         compiled(0.5)
     assert compiled(0.6) == slope(0.6)
-    k = gs.tensor(0.5, requires_grad=True)
-    if solved is not of_plain_numbers:  # SciPy's own name takes no Tensors outside of a transform
-        return
+
+
+def test_scipys_own_name_takes_no_tensors_outside_of_a_transform() -> None:
     with pytest.raises(gs.GradientLossError):
-        solved(k)
+        of_plain_numbers(gs.tensor(0.5, requires_grad=True))
 
 
 def test_examples_of_what_is_read_from_outside_are_told_to_take_a_loop() -> None:

@@ -59,7 +59,8 @@ SOLVED: dict[str, Callable[[Any], Any]] = {
     "the times": lambda p: riccati(p, t_eval=np.array([p / 2, p])).t,
     **{name: stiff(name) for name in ("RK23", "Radau", "BDF", "LSODA")},
 }  # fmt: skip
-SHORT = ("y0", "args", "t1", "t_eval", "branches")
+SHORT = ("all times", "backward", "branches")
+SHORT_COMPILED = ("args", "branches")
 
 
 def summed(name: str) -> Callable[[Any], Any]:
@@ -86,7 +87,7 @@ def test_first_and_second_derivative(name: str) -> None:
     np.testing.assert_allclose(gs.jvp(f, (t,), (1.0,))[1], found, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", slow(SOLVED, SHORT))
+@pytest.mark.parametrize("name", slow(SOLVED, SHORT_COMPILED))
 def test_compiled_is_eager(name: str) -> None:
     f = summed(name)
     second = [gs.grad(gs.grad(f))] if name in ("y0", "t1", "closure") else []
@@ -169,7 +170,7 @@ EVENTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@pytest.mark.parametrize("name", slow(EVENTS, ("the state", "states before")))
 def test_events(name: str) -> None:
     f, p = EVENTS[name], 0.7
     np.testing.assert_allclose(gs.grad(f)(p), slope(f, p), rtol=1e-5, atol=1e-6)

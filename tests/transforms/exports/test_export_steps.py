@@ -67,7 +67,7 @@ def module_of(text: str) -> dict[str, Any]:
     return space
 
 
-@pytest.mark.parametrize("name", ["Adam", "SGD", "AdamW"])
+@pytest.mark.parametrize("name", ["Adam", *[pytest.param(name, marks=pytest.mark.slow) for name in ("SGD", "AdamW")]])
 def test_a_step_of_training_runs_where_gradscribe_is_not(name: str, tmp_path: Path) -> None:
     optimizer = getattr(gs.optim, name)(lr=0.05, **({"momentum": 0.9} if name == "SGD" else {}))
     step, params = training(optimizer), initial()

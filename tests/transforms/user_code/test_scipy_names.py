@@ -175,7 +175,7 @@ def test_filters() -> None:
     check(lambda x: np.sum(np.sin(signal.detrend(x, overwrite_data=True))), WAVE)
 
 
-@pytest.mark.parametrize("irlen", [None, 3])
+@pytest.mark.parametrize("irlen", [None, pytest.param(3, marks=pytest.mark.slow)])
 def test_gustafssons_filter(irlen: int | None) -> None:
     of = lambda b, a, x, axis=-1: np.sum(np.sin(signal.filtfilt(b, a, x, axis, method="gust", irlen=irlen)))
     check(lambda x: of(B, A1, x), WAVE)
@@ -266,7 +266,7 @@ def test_distances_of_points_that_are_one() -> None:
         gs.grad(lambda x: np.sum(distance.cdist(x, P, "jaccard")))(A)
 
 
-@pytest.mark.parametrize("axis", [1, None])
+@pytest.mark.parametrize("axis", [1, pytest.param(None, marks=pytest.mark.slow)])
 def test_statistics_of_samples(axis: Any) -> None:
     p, q = np.random.default_rng(1).uniform(0.2, 1, (2, 3, 6))  # of which no second derivative nearly cancels
     for f in (stats.entropy, stats.zscore, stats.gmean, stats.hmean, stats.skew, stats.kurtosis):
@@ -328,7 +328,9 @@ def moves(y: Any, t: Any, a: Any, b: Any) -> Any:
     [
         (lambda a: np.sum(WEIGHTS * np.sin(odeint(moves, START, TIMES, (a, PUSH), **EXACT))), FIELD),
         (lambda b: np.sum(WEIGHTS * np.sin(odeint(moves, START, TIMES, (FIELD, b), **EXACT))), PUSH),
-        (lambda y: np.sum(WEIGHTS * np.sin(odeint(moves, y, TIMES, (FIELD, PUSH), **EXACT))), START),
+        pytest.param(
+            lambda y: np.sum(WEIGHTS * np.sin(odeint(moves, y, TIMES, (FIELD, PUSH), **EXACT))), START, marks=pytest.mark.slow
+        ),
         (lambda t: np.sum(WEIGHTS * np.sin(odeint(moves, START, t, (FIELD, PUSH), **EXACT))), TIMES),
     ],
     ids=["matrix", "vector", "start", "times"],

@@ -96,7 +96,7 @@ def uses(folder: pathlib.Path) -> list[Any]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("operators", [False, True])
+@pytest.mark.parametrize("operators", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_standard_library_runs_as_before(
     operators: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,14 @@ def is_in_c_order(array: Any) -> bool:
     return bool(np.all(np.diff(np.abs(array.strides)) <= 0))
 
 
-@pytest.mark.parametrize(("functions", "x"), [(VECTORS, V), pytest.param(MATRICES, M)], ids=["vectors", "matrices"])
+@pytest.mark.parametrize(
+    ("functions", "x"),
+    [
+        pytest.param(functions[k::3], x, id=f"{name}_{k}", marks=pytest.mark.slow if k else ())
+        for name, functions, x in (("vectors", VECTORS, V), ("matrices", MATRICES, M))
+        for k in range(3)
+    ],
+)
 def test_they_are_numpys_bit_for_bit(functions: list[Callable[..., Any]], x: Any) -> None:
     kernels = together([written(lambda x, i, j, f=f: f(x, i, j) * 1.0, x, I, J) for f in functions])
     for k, kernel in enumerate(kernels):

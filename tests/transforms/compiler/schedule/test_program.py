@@ -65,8 +65,8 @@ def test_the_reference_gives_what_the_generated_source_gives(
 
 def test_programs_use_every_statement() -> None:
     left = {"Unpack", "Assign", "Store", "List", "Push", "Loop", "If", "Guard", "Effect", "Free", "Return"}
-    for example in EXAMPLES.values():
-        for function in (example.function, example.differentiated()) if left else ():
+    for example in map(EXAMPLES.get, ("heat_equation", "doubled", "reported", "normalised", "decided")):
+        for function in (example.function, example.differentiated()):
             left -= {type(s).__name__ for s in each_statement(gs.compile(function).program(*example.args).body)}
     assert not left
 

@@ -430,8 +430,11 @@ def test_second_order_forward_mode_and_vmap(f: Any, form: str, line: str) -> Non
                 np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(("f", "form", "line"), KEPT)
-def test_native(f: Any, form: str, line: str) -> None:
+@pytest.mark.parametrize(
+    ("f", "form"),
+    [pytest.param(f, form, marks=[] if f in (pairs, backwards) else pytest.mark.slow) for f, form, _ in KEPT],
+)
+def test_native(f: Any, form: str) -> None:
     transform = gs.value_and_grad(f)
     compiled = gs.compile(transform, target="native")
     for seed in range(3):
@@ -442,8 +445,15 @@ def test_native(f: Any, form: str, line: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["c", "jax"])
-def test_other_targets_have_a_form_of_it(target: str, tmp_path: Any) -> None:
+@pytest.mark.parametrize(
+    ("f", "form"),
+    [
+        (pairs, "tuple"),
+        (items, "dict"),
+        *[pytest.param(f, "tuple", marks=pytest.mark.slow) for f in (all_but_the_last, regularised)],
+    ],
+)
+def test_other_targets_have_a_form_of_it(f: Any, form: str, target: str, tmp_path: Any) -> None:
     path = tmp_path / f"network.{'c' if target == 'c' else 'py'}"
-    for f, form in ((pairs, "tuple"), (items, "dict"), (all_but_the_last, "tuple"), (regularised, "tuple")):
-        gs.export(gs.value_and_grad(f), layers_of(form), np.ones((3, 4)), path=path, target=target)
-        assert path.read_text(encoding="utf-8")
+    gs.export(gs.value_and_grad(f), layers_of(form), np.ones((3, 4)), path=path, target=target)
+    assert path.read_text(encoding="utf-8")
