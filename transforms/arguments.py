@@ -25,9 +25,9 @@ from ..tracer.core.custom import CustomNode
 from ..tracer.core.dispatch import apply, of_its_own
 from ..tracer.core.foreign import conversion, is_masked
 from ..tracer.core.graph import FLOAT, AccumulateGrad, Node, Reached, next_sequence, reached_from
-from ..tracer.core.outside_arrays import seen
+from ..tracer.core.outside_arrays import SMALL, seen
 from ..tracer.core.tensor_base import Operand, alias, levels_of, wrap
-from ..tracer.core.thread_state import LOCAL, Era
+from ..tracer.core.thread_state import LOCAL, Era, capturing
 from ..tracer.core.versions import bump
 from ..tracer.random.randomness import read_by
 from .trees import LEAF, flatten, flatten_present, paths, unflatten
@@ -114,7 +114,7 @@ class Arguments:
         self, function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any], lasting: bool = False
     ) -> None:
         self.function = function
-        self.lasting = lasting and LOCAL.recorder is None
+        self.lasting = lasting and not capturing()
         self._seen: list[tuple[np.ndarray[Any, Any], bytes]] = []  # what arrays of the caller's hold
         self.tensors_given = False
         self.era = LOCAL.era or Era()
@@ -211,8 +211,7 @@ class Arguments:
                 dtype = leaf.dtype
                 tensor._caller = leaf
                 self.owned.append(tensor)
-                if type(leaf) is np.ndarray:
-                    self._seen.append((leaf, seen(leaf)))
+                self._seen.append((leaf, _held(leaf)))
             else:
                 dtype = np.result_type(leaf) if isinstance(leaf, (int, float, complex)) else np.dtype(object)
         if dtype.kind not in "fc" or (type(leaf) not in _ALONE and is_masked(leaf)):
@@ -274,15 +273,14 @@ class Arguments:
         tensor._caller = array
         self.owned.append(tensor)
         self.sources.append(array)
-        if type(array) is np.ndarray:
-            self._seen.append((array, seen(array)))
+        self._seen.append((array, _held(array)))
         return tensor
 
     def note_writes(self) -> None:
         """The function has run: note which arrays of the caller's it has written by another name than its parameter's."""
-        if LOCAL.recorder is None:
+        if not capturing():
             for array, before in self._seen:
-                if seen(array) != before:
+                if _held(array) != before:
                     bump(array, "a write by another name than that of the argument")
 
     def reached(self, outputs: list[Any]) -> Reached:
@@ -421,6 +419,11 @@ class Finisher:
             return alias(leaf) if self.cuts and isinstance(leaf, Operand) else leaf
         caller = getattr(leaf, "_caller", None)
         return leaf._value if caller is None else caller
+
+
+def _held(array: Any) -> bytes:
+    """What an array holds: all of a small one, and some numbers of a large one."""
+    return array.tobytes() if array.nbytes <= SMALL and not ARRIVALS.any else seen(array)
 
 
 def owner_of(value: Any) -> int:

@@ -16,9 +16,9 @@ from ...runtime.unpatched import np
 from .tensor_base import Operand
 from .thread_state import LOCAL
 
-__all__ = ["MEMORIES", "kept", "kept_values", "owner_of", "seen", "was_written"]
+__all__ = ["MEMORIES", "SMALL", "kept", "kept_values", "owner_of", "seen", "was_written"]
 
-_SMALL = 1 << 14  # bytes up to which a copy costs less than to add them up
+SMALL = 1 << 14  # bytes up to which a copy costs less than to add them up
 _SEEN = 16  # numbers of a larger array that are looked at each time it is saved
 _WORDS = (
     251  # of 8 bytes, in a row of those that are added up; a prime number, so that rows that change places are noticed
@@ -52,7 +52,7 @@ def kept(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any] | None = latest.made()
         if found is not None:
             return found
-    small = array.nbytes <= _SMALL and (array.flags.c_contiguous or array.flags.f_contiguous)
+    small = array.nbytes <= SMALL and (array.flags.c_contiguous or array.flags.f_contiguous)
     made = np.array(array, order="K") if small else np.asarray(array.data)  # in which views of it end, too
     place = id(made)
 
@@ -111,8 +111,10 @@ def owner_of(array: Any) -> Any:
 
 
 def seen(array: np.ndarray[Any, Any]) -> bytes:
-    """All of a small array, and some numbers of a large one."""
-    if array.nbytes <= _SMALL:
+    """All of a small array, and some numbers of a large one; nothing of one on a device."""
+    if is_cupys(array):
+        return b""
+    if array.nbytes <= SMALL:
         return array.tobytes()
     return array.flat[:: array.size // _SEEN].tobytes()
 

@@ -23,7 +23,7 @@ from ..core.levels import refuse_leaked, refuse_one_value, under
 from ..core.outside_arrays import kept
 from ..core.site import blame
 from ..core.tensor_base import Operand, cover, levels_of, wrap
-from ..core.thread_state import LOCAL, refuse
+from ..core.thread_state import LOCAL, capturing, refuse
 from ..protocols.interop import array_ufunc
 from .tensor import Tensor
 
@@ -173,7 +173,7 @@ def spread(value: Any, levels: tuple[Level, ...]) -> Any:
 
 def _from_outside(value: Any) -> Any:
     """A plain array as a node may save it, also where a rule makes a Tensor of it first."""
-    return kept(value) if is_plain_array(value) and LOCAL.recorder is None else value
+    return kept(value) if is_plain_array(value) and not capturing() else value
 
 
 def _inserted(tensor: Any, level: Level) -> Any:
