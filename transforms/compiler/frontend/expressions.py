@@ -9,6 +9,7 @@ import gast
 
 from .names import closures, own_nodes, uses
 from .nodes import at, constant, load, operator_call, thunk, tuple_of
+from .user_names import singular_of
 
 __all__ = ["Expressions", "Frame"]
 
@@ -45,9 +46,8 @@ def _item_called(holder: Any, counter: str) -> str | None:
             pass
         case _:
             return None
-    one = name.removesuffix("s")
-    several = one and one != name and not name.endswith(("ss", "us", "is"))
-    return one if several else f"{name}_{counter}"
+    one = singular_of(name)
+    return one if one and one != name else f"{name}_{counter}"
 
 
 class Frame:

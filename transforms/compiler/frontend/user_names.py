@@ -33,6 +33,8 @@ __all__ = [
     "names_of_parts",
     "noun_of",
     "parse_code",
+    "plural_of",
+    "singular_of",
     "span_of",
 ]
 
@@ -267,6 +269,23 @@ def name_of_item(site: Site) -> str | None:
 def is_returned(site: Site) -> bool:
     """Whether a function returns the expression at `site`."""
     return span_of(site) in _places(site.code).returned
+
+
+def plural_of(name: str) -> str:
+    """Return the plural of a name: `hs`, `batches`, `energies`."""
+    if name.endswith(("ch", "sh")):
+        return f"{name}es"
+    word = name.rpartition("_")[2]
+    return f"{name[:-1]}ies" if len(word) > 3 and word[-1] == "y" and word[-2] not in "aeiou" else f"{name}s"
+
+
+def singular_of(name: str) -> str:
+    """Return the singular of a name: `h` of `hs`, `batch` of `batches`; the name itself where it is no plural."""
+    if name.endswith(("ches", "shes")):
+        return name[:-2]
+    if name.endswith("ies") and len(name.rpartition("_")[2]) > 4:
+        return f"{name[:-3]}y"
+    return name if name.endswith(("ss", "us", "is")) else name.removesuffix("s")
 
 
 Span = tuple[int | None, ...]  # line, end line, column, end column

@@ -2,7 +2,8 @@
 
 `x * 1` and `x / 1` keep every real float (also -0.0, infinities and NaN; a complex infinity they do not);
 `x - 0.0` and `x - 0` keep them, too;
-`x + 0` is left alone, since it loses -0.0, but for sizes. A transpose of a transpose, a flip of a flip, or an axis put where
+`x + 0` is left alone, since it loses -0.0, but for sizes, and for sums of squares and the like, which are never negative.
+A transpose of a transpose, a flip of a flip, or an axis put where
 one was dropped is the array. A sum over every axis needs no `axis`, and one whose axes are dropped keeps none. An operand
 needs no axes in front, which broadcasting adds. A copy of one number that was spread is `np.full`.
 `np.where(np.False_ & condition, a, b)` is `b`, where that has the dtype and shape of the result.
@@ -34,13 +35,15 @@ from ....runtime.ir.known_ops import (
     TRANSPOSE,
     WHERE,
 )
-from ....runtime.registry import require
+from ....runtime.registry import ops_of, require
 from ....runtime.rules.elementwise import astype
 from .rewrite import adds_axes, is_elementwise, is_number, result, rewrite, seen_from_outside
 
 __all__ = ["identities"]
 
 _AND, _ASTYPE, _FLIP = require(np.bitwise_and), require(astype), require(np.flip)
+_POWER, _POSITIVE = require(operator.pow).base, ops_of(np.square, np.absolute, np.exp)
+_KEEPS_SIGNS = ops_of(np.sum, np.mean, np.sqrt)
 
 
 def identities(graph: Graph) -> Graph:
@@ -99,7 +102,7 @@ def identities(graph: Graph) -> Graph:
         if call.op.base is WHERE and isinstance(call.args[0], Value) and call.args[0] in never:
             same = call.args[2] if isinstance(call.args[2], Value) else None
         else:
-            same = _same_as(call)
+            same = _same_as(call) or _beside_nothing(call, maker)
         if same is None or same.type != out.type:
             return None
         return ("is", (same,))
@@ -278,6 +281,34 @@ def _same_as(call: Call) -> Value | None:
     ):
         return args[0]
     return None
+
+
+def _beside_nothing(call: Call, maker: dict[Value, Call]) -> Value | None:
+    """The argument to which a call adds zero, if that is never -0.0."""
+    if call.op.base is not ADD or call.outs[0].type.dtype.kind != "f":
+        return None
+    x, y = call.args[:2]
+    zero, other = (x, y) if isinstance(y, Value) else (y, x)
+    nothing = type(zero) in (int, float) and zero == 0
+    return other if nothing and isinstance(other, Value) and _is_no_less_than_zero(other, maker) else None
+
+
+def _is_no_less_than_zero(v: Any, maker: dict[Value, Call], depth: int = 8) -> bool:
+    """Whether a value surely is 0.0, more than that, or NaN: no number below, and not -0.0."""
+    if not isinstance(v, Value):
+        return type(v) in (int, float) and v > 0
+    call = maker.get(v)
+    if call is None or not depth or v.type.dtype.kind != "f":
+        return False
+    op, args = call.op.base, call.args
+    if op in _POSITIVE or (op is _POWER and type(args[1]) is int and args[1] % 2 == 0):
+        return True
+    if op in _KEEPS_SIGNS:
+        return _is_no_less_than_zero(args[0], maker, depth - 1)
+    if op in (ADD, MULTIPLY):
+        square = op is MULTIPLY and args[0] is args[1]
+        return square or all(_is_no_less_than_zero(a, maker, depth - 1) for a in args[:2])
+    return False
 
 
 def _is_one(x: Any) -> bool:

@@ -54,6 +54,7 @@ class _Magnitude(NamedTuple):
 
 _DEEPEST = 64  # calls that one magnitude is followed back through
 _OF_A_SIZE = _Magnitude(0, 63)
+_OF_AN_INT = _Magnitude(0, 1000)  # of Python's, which has no largest one
 _OF_A_ROOT = _Magnitude(-537, 512)
 _NORMAL = {np.dtype(np.float32): _Magnitude(-126, 127), np.dtype(np.float64): _Magnitude(-1022, 1023)}
 
@@ -161,10 +162,12 @@ class _Magnitudes:
 
     def _found(self, v: Value, depth: int) -> _Magnitude | None:
         call = self.maker.get(v)
+        if call is not None and call.op in (SIZE, COUNT):
+            return _OF_A_SIZE
+        if v.type.kind == "python" and v.type.dtype.kind == "i":
+            return _OF_AN_INT
         if call is None:
             return None
-        if call.op in (SIZE, COUNT):
-            return _OF_A_SIZE
         if call.op.base in (BROADCAST_TO, EXPAND_DIMS):
             return self.of(call.args[0], depth)
         if call.op.base is WHERE:

@@ -11,6 +11,8 @@ import gast
 
 from ....runtime.ir.graph import Call, Value
 from ....runtime.ir.opcodes import LISTED
+from ..frontend.user_names import names_of_parts, singular_of
+from ..schedule.names import plural
 from ..schedule.program import Assign, Program, Unpack, reads_of, straight
 from ..schedule.signature import children
 from .boundary import access_key, part_tree
@@ -54,7 +56,7 @@ class _Place(NamedTuple):
 def homes_of(program: Program) -> dict[Value, Home]:
     """Return the places of the lists that a program makes of items of a list among its arguments, one by one."""
     lists = _lists_of(program)
-    known: dict[Value, _Place] = {}
+    known: dict[Value, list[_Place]] = {}  # of lists in lists, each
     unpacked = [s for s in straight(program.body) if isinstance(s, Unpack)] if lists else []
     for s in unpacked:
         for keys, node in _lists_in(s.tree, ()):
@@ -62,8 +64,8 @@ def homes_of(program: Program) -> dict[Value, Home]:
                 leaves = list(_leaves(item, ()))
                 width = len(item) if type(item) in (list, tuple) and len(leaves) == len(item) else 0
                 for path, v in leaves:
-                    known.setdefault(v, _Place(s.parameter, keys, len(node), k, path, width))
-    found = {call.outs[0]: _home([known.get(v) for v in call.args[0]]) for call in lists}
+                    known.setdefault(v, []).append(_Place(s.parameter, keys, len(node), k, path, width))
+    found = {call.outs[0]: _home([known.get(v, []) for v in call.args[0]]) for call in lists}
     return {out: home for out, home in found.items() if home is not None}
 
 
@@ -71,10 +73,17 @@ def _lists_of(program: Program) -> list[Call]:
     return [s.call for s in straight(program.body) if isinstance(s, Assign) and s.call.op is LISTED]
 
 
-def _home(found: Sequence[_Place | None]) -> Home | None:
-    places = [place for place in found if place is not None]
-    if len(places) < len(found) or len(places) < 2:
-        return None
+def _home(found: Sequence[list[_Place]]) -> Home | None:
+    """The place of a list whose items stand at these places, each in the outermost list of the caller's that serves."""
+    for first in found[0] if len(found) > 1 else ():
+        places = [next((p for p in one if p[:3] == first[:3]), None) for one in found]
+        home = None if None in places else _line_of([p for p in places if p is not None])
+        if home is not None:
+            return home
+    return None
+
+
+def _line_of(places: list[_Place]) -> Home | None:
     (parameter, keys, length, first, path, width), second, *_ = places
     step = second.number - first
     numbers = range(first, first + step * len(places), step or 1)
@@ -106,6 +115,18 @@ def called_in(homes: dict[Value, Home], program: Program) -> dict[Value, str]:
     return found
 
 
+def lists_of_items(walk: Walk) -> dict[Value, str]:
+    """Return, for items of the caller's lists, what the text calls a list of them: `Ws`."""
+    found: dict[Value, str] = {}
+    for call in _lists_of(walk.program):
+        (out,) = call.outs
+        home, name = walk.homes.get(out), getattr(walk.trees.get(out), "id", None)
+        word = name if home is None or not home.path else None if out.name is None else plural(out.name)
+        if home is not None and word is not None:
+            found |= dict.fromkeys(call.args[0], word)
+    return found
+
+
 def write_list(walk: Walk, call: Call) -> None:
     """Write a list down: the caller's own, or one of its items."""
     (out,) = call.outs
@@ -122,8 +143,7 @@ def write_list(walk: Walk, call: Call) -> None:
         name = home.parameter
     else:
         access = _part(name_tree(home.parameter), home.keys)
-        last = next((word for k in reversed(home.keys) if isinstance(word := _bare(k), str)), home.parameter)
-        name = walk.naming.names.new(last if last.isidentifier() else "items")
+        name = walk.naming.names.new(_called(home, call))
         if home.part != WHOLE:
             lower, upper, step = [None if k is None else constant_tree(k) for k in home.part]
             cut = gast.Slice(lower=lower, upper=upper, step=None if home.part[2] == 1 else step)
@@ -135,6 +155,18 @@ def write_list(walk: Walk, call: Call) -> None:
         bundle = next((walk.lists.bundled[v] for v in beside), (name, [Value(out.type) for _ in range(home.width)]))
         bundle[1][_bare(home.path[0])] = out
         walk.lists.bundled[out] = bundle
+
+
+def _called(home: Home, call: Call) -> str:
+    """A name for a list of the caller's: the user's own, of `Ws, bs = params`, or its key, or the plural of an item's name."""
+    keys, item = [_bare(k) for k in home.keys], call.outs[0].name
+    own = names_of_parts(home.parameter, {call.site.code}) if call.site is not None and len(keys) == 1 else ()
+    if own and type(keys[0]) is int and (name := own[keys[0]]) is not None:
+        return name
+    word = next((k for k in reversed(keys) if isinstance(k, str)), None)
+    if item is not None and (word is None or word == item):
+        return plural(item)
+    return word if word is not None and word.isidentifier() else "items"
 
 
 def part_of(walk: Walk, stack: Value, item: Any) -> Any:
@@ -247,9 +279,7 @@ def _singular(names: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in names:
         head, _, number = name.rpartition("_")
-        word = (
-            f"{head.removesuffix('s')}_{number}" if number.isdigit() and head.endswith("s") else name.removesuffix("s")
-        )
+        word = f"{singular_of(head)}_{number}" if number.isdigit() else singular_of(name)
         found[name] = word if word != name and word not in found.values() else f"{name}_item"
     return found
 

@@ -19,6 +19,7 @@ from ..schedule.blocks import Block
 from ..schedule.names import joined, name_regions, named_within, origins_of, plural, read_as, stem_of
 from ..schedule.program import Program, named_in, straight, writes_of
 from ..schedule.signature import Signature
+from .variables import is_no_zero
 from .widths import forget
 
 __all__ = ["Naming", "is_dotted", "is_transposed_name", "is_vague", "is_widened", "name_lists"]
@@ -44,6 +45,7 @@ _SIGNS = {"+": "total", "-": "difference", "*": "product", "@": "product", "/": 
 _VAGUE = frozenset([noun for _, noun in _OPERATORS.values()])  # of which no other name is made
 _SHORT = 6  # letters of what stands behind `is_`
 _FACTORS = {2.0: "twice", 0.5: "half"}
+_CASTS = ("float16", "float32", "float64", "longdouble")
 _POWERS = {2: "squared", 3: "cubed"}
 
 NOUNS = frozenset(
@@ -109,6 +111,10 @@ def _called(tree: Any) -> str | None:
     if not (isinstance(root, gast.Name) and root.id in ("np", "scipy", "math")) and _is_value(root):
         args.insert(0, root)  # a method
     operand = _simple(args[0]) if args else None
+    if method in _CASTS and args:
+        return operand or described(args[0])
+    if method == "where" and len(args) == 3 and is_no_zero(*args):
+        return joined("safe", _simple(args[2]) or "divisor") or "safe_divisor"
     others = [a for a in args[1:] if not isinstance(a, (gast.Constant, gast.Tuple))]
     if method == "squeeze" and operand is not None:
         return operand
@@ -185,10 +191,11 @@ def _number(tree: Any) -> Any:
     return value if type(value) in (int, float) else None
 
 
-def name_lists(statements: list[Any], stem: str, names: Names) -> None:
-    """Name each list that is called `ts`, for `t`, after what is put on it.
+def name_lists(statements: list[Any], stem: str, names: Names, gradients: dict[str, str]) -> dict[str, str]:
+    """Name each list that is called `ts`, for `t`, after what is put on it, or as what it is the gradient of; return the names.
 
-    What a loop takes from it, and calls `t`, is named alike; so is an item of the tuples that are put on it.
+    What a loop takes from it, and calls `t`, is named alike; so is an item of the tuples that are put on it. `gradients`
+    has the names of lists that are.
     """
     nodes = [node for statement in statements for node in gast.walk(statement)]
     used = {node.id for node in nodes if isinstance(node, gast.Name)}
@@ -208,7 +215,7 @@ def name_lists(statements: list[Any], stem: str, names: Names) -> None:
             items[name] = [None if wish is None or anonymous.fullmatch(wish) else wish for wish in wishes]
         if tuples or name in renamed or wishes[0] is None or not listed.fullmatch(name):
             continue
-        renamed[name] = _unused(plural(wishes[0]), used, names)
+        renamed[name] = _unused(gradients.get(name) or plural(wishes[0]), used, names)
         items[name] = wishes
     for node in nodes:
         if not isinstance(node, gast.Assign) or not listed.fullmatch(_name_of(node.targets[0])):
@@ -238,12 +245,11 @@ def name_lists(statements: list[Any], stem: str, names: Names) -> None:
             renamed[name] = _unused(wish, used, names)
             if f"d_{name}" in used:
                 renamed[f"d_{name}"] = _unused(f"d_{renamed[name]}", used, names)
-    if not renamed:
-        return
-    for node in nodes:
+    for node in nodes if renamed else ():
         if isinstance(node, gast.Name) and node.id in renamed:
             node.id = renamed[node.id]
         forget(node)
+    return renamed
 
 
 def _unused(wish: str, used: set[str], names: Names) -> str:

@@ -15,21 +15,21 @@ import gast
 from ....runtime.ir.graph import Call
 from ....runtime.ir.opcodes import Function
 from .printer import to_source
-from .variables import name_of, pairs_of
+from .variables import is_no_zero, name_of, pairs_of
 
 __all__ = ["may_warn"]
 
 # Functions and methods that have no singular points.
 _SILENT = frozenset(
-    ["abs", "absolute", "add", "all", "any", "append", "arange", "arctan", "argmax", "argmin", "argsort", "array",
-     "astype", "at", "broadcast_to", "concatenate", "conj", "copy", "copysign", "cos", "cross", "cumsum", "delete", "diag",
-     "diagonal", "diff", "dot", "dtrtrs", "einsum", "empty", "empty_like", "enumerate", "expand_dims", "eye", "flip",
-     "float32", "float64", "full", "full_like", "imag", "inner", "isnan", "kron", "len", "list", "logical_and",
-     "logical_not", "logical_or", "matmul", "max", "maximum", "min", "minimum", "moveaxis", "multiply", "nan_to_num",
-     "negative", "ones", "ones_like", "outer", "pad", "pop", "range", "ravel", "real", "repeat", "reshape", "reverse",
-     "reversed", "roll", "sign", "sin", "solve", "squeeze", "stack", "subtract", "sum", "swapaxes", "take",
-     "take_along_axis", "tanh", "tensordot", "tile", "trace", "transpose", "tril", "triu", "type", "vdot", "where",
-     "zeros", "zeros_like", "zip"]
+    ["abs", "absolute", "add", "all", "any", "append", "arange", "arctan", "argmax", "argmin", "argsort", "array", "astype",
+     "at", "broadcast_to", "concatenate", "conj", "conjugate", "copy", "copysign", "cos", "cross", "cumsum", "delete",
+     "diag", "diagonal", "diff", "dot", "dtrtrs", "einsum", "empty", "empty_like", "enumerate", "expand_dims", "eye", "fft",
+     "fft2", "fftn", "fftshift", "flip", "float32", "float64", "full", "full_like", "ifft", "ifft2", "ifftn", "ifftshift",
+     "imag", "inner", "isnan", "kron", "len", "list", "logical_and", "logical_not", "logical_or", "matmul", "max", "maximum",
+     "min", "minimum", "moveaxis", "multiply", "nan_to_num", "negative", "ones", "ones_like", "outer", "pad", "pop", "range",
+     "ravel", "real", "repeat", "reshape", "reverse", "reversed", "roll", "sign", "sin", "solve", "squeeze", "stack",
+     "subtract", "sum", "swapaxes", "take", "take_along_axis", "tanh", "tensordot", "tile", "trace", "transpose", "tril",
+     "triu", "type", "vdot", "where", "zeros", "zeros_like", "zip"]
 )  # fmt: skip
 _AT_PLACES = frozenset(["getitem", "index_add", "index_set", "place", "add_place", "scatter", "index_add_at"])
 _SILENT_NODES = (
@@ -54,11 +54,12 @@ class _Known(NamedTuple):
     helpers: frozenset[str]  # functions of the text in which nothing can warn
     ties: frozenset[str]  # variables that hold `x == x.max()` and the like, and how many there are
     exponentials: frozenset[str]
+    safe: frozenset[str]  # what has another number in place of zero
 
 
 def _known(entries: Collection[tuple[Any, Call]]) -> _Known:
     """What is known of the expressions of a text."""
-    ties, exponentials, values = set[str](), set[str](), dict[str, Any]()
+    ties, exponentials, safe, values = set[str](), set[str](), set[str](), dict[str, Any]()
     for statement, _ in entries:
         for name, value in pairs_of(statement):
             values[name] = value
@@ -66,12 +67,15 @@ def _known(entries: Collection[tuple[Any, Call]]) -> _Known:
                 ties.add(name)
             elif isinstance(value, gast.Call) and _called(value) == "exp":
                 exponentials.add(name)
+            elif isinstance(value, gast.Call) and _called(value) == "where" and len(value.args) == 3:
+                if is_no_zero(*value.args):
+                    safe.add(name)
             elif _summed(value) in ties:
                 ties.add(name)
     divided = itertools.chain.from_iterable(_divisors(statement) for statement, call in entries if not call.quiet)
     divisors = frozenset(to_source(factor) for divisor in divided for factor in _factors(divisor, values))
     helpers = {call.op.fn.__name__ for _, call in entries if _is_silent_helper(call.op.fn)}
-    return _Known(divisors, frozenset(helpers), frozenset(ties), frozenset(exponentials))
+    return _Known(divisors, frozenset(helpers), frozenset(ties), frozenset(exponentials), frozenset(safe))
 
 
 def _is_silent_helper(function: Any) -> bool:
@@ -141,12 +145,10 @@ def _is_no_zero(divisor: Any, dividend: Any, known: _Known) -> bool:
         case gast.Name() | gast.Call() if (name_of(divisor) or _summed(divisor)) in known.ties:
             # How many share a maximum: none where it is NaN. What flows back then is NaN, unless it is a number.
             return not _is_number(dividend)
+        case gast.Name() if divisor.id in known.safe:
+            return True
         case gast.Call(args=[test, instead, x]) if _called(divisor) == "where":
-            return (
-                isinstance(test, gast.Compare) and isinstance(test.ops[0], gast.Eq) and to_source(test.left) == to_source(x)
-                and isinstance(test.comparators[0], gast.Constant) and test.comparators[0].value == 0
-                and isinstance(instead, gast.Constant) and instead.value != 0
-            )  # fmt: skip
+            return is_no_zero(test, instead, x)
         case gast.Call():
             return _called(divisor) == "len"
     return False

@@ -9,6 +9,7 @@ from typing import Any
 import gast
 
 from ....runtime.ir.graph import Call
+from .printer import to_source
 from .widths import MENTIONS
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "alike",
     "assign",
     "call_tree",
+    "is_no_zero",
     "mentions",
     "moves",
     "name_of",
@@ -118,3 +120,12 @@ def _before(pair: tuple[str, Any], pairs: Pairs) -> Pairs:
     for name, _ in found:
         found += [other for other in pairs if other not in found and name in mentions(other[1])]
     return [other for other in pairs if other in found]
+
+
+def is_no_zero(test: Any, instead: Any, x: Any) -> bool:
+    """Whether `np.where(test, instead, x)` is x with another number in place of zero."""
+    return (
+        isinstance(test, gast.Compare) and isinstance(test.ops[0], gast.Eq) and to_source(test.left) == to_source(x)
+        and isinstance(test.comparators[0], gast.Constant) and test.comparators[0].value == 0
+        and isinstance(instead, gast.Constant) and instead.value != 0
+    )  # fmt: skip

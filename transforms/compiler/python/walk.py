@@ -48,7 +48,7 @@ from .boundary import is_large, keeps_memory, result_of, returns_of, unpacking_o
 from .conds import write_cond
 from .entries import Entries, trees_of
 from .inlining import body_of, inlined, locals_of, times_used
-from .layers import called_in, collapsed, homes_of, read_in_lists, write_list, write_parts
+from .layers import called_in, collapsed, homes_of, lists_of_items, read_in_lists, write_list, write_parts
 from .layout import WIDTH
 from .lines import ForkLines, Lines, ReturnLines
 from .literals import constant_tree, given_tree, in_place_of
@@ -163,6 +163,7 @@ class Walk:
         inputs = [v for s in body if isinstance(s, Unpack) for v in leaves_of(s.tree)]
         graph = Graph(inputs, calls_of(program.body), [v for s in body if isinstance(s, Return) for v in s.outputs])
         self.naming = Naming(program, signature, graph)
+        self.renamed: dict[str, str] = {}  # what lists are called after all
         self.homes = homes_of(program)
         walked = read_in_lists(program, self.homes) if self.homes else set()
         self.unpacking = {
@@ -203,13 +204,15 @@ class Walk:
     def name(self, program: Program) -> Program:
         """Return the program with the variables that the walk has found for its values."""
         if any(isinstance(s, List) for s in _everywhere(program.body)):
-            name_lists(trees_of(program.body), self.naming.stem, self.naming.names)
+            naming = self.naming
+            self.renamed = name_lists(trees_of(program.body), naming.stem, naming.names, self._gradients_in_lists())
         return named_program(self.program, program.body, self.nesting.variables())
 
     def called(self) -> dict[Value, str]:
         """Return the variables of values, and what results are called that are expressions in the return."""
         found = {v: tree.id for v, tree in self.trees.items() if isinstance(tree, gast.Name)}
-        found |= {v: tree.item[0] for v, tree in self.trees.items() if hasattr(tree, "item")}
+        in_lists = {v: tree.item[0] for v, tree in self.trees.items() if hasattr(tree, "item")}
+        found |= {v: self.renamed.get(name, name) for v, name in in_lists.items()}
         items = called_in(self.homes, self.program) if self.homes else {}
         found |= {v: name for v, name in items.items() if v not in found}
         if self.returns is None:
@@ -217,6 +220,12 @@ class Walk:
         primals = {v: primal for v in self.returns.names if (primal := primal_of(v)) is not None and primal in items}
         each = {v: f"d_{text.split()[1]}" for v, p in primals.items() if (text := items[p]).startswith("each ")}
         return found | self.returns.names | each
+
+    def _gradients_in_lists(self) -> dict[str, str]:
+        """What a list is to be called that a loop fills with the gradients of the items of a list of the caller's: `d_Ws`."""
+        words = lists_of_items(self) if self.homes else {}
+        items = [(tree.item[0], primal_of(v)) for v, tree in self.trees.items() if hasattr(tree, "item")]
+        return {name: f"d_{words[of]}" for name, of in items if of is not None and of in words}
 
     def path(self, body: list[Statement]) -> None:
         """Decide about statements that end the function."""

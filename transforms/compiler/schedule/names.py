@@ -11,7 +11,15 @@ from ....runtime.ir.known_ops import GETITEM
 from ....runtime.ir.opcodes import COND, SCAN, STACK, is_region, regions_of
 from ....runtime.rules.control import SHAPE, SIZES
 from ....tracer.core.site import Site
-from ..frontend.user_names import Names, is_returned, name_of_item, name_values, names_of_operands, names_of_parts
+from ..frontend.user_names import (
+    Names,
+    is_returned,
+    name_of_item,
+    name_values,
+    names_of_operands,
+    names_of_parts,
+    plural_of,
+)
 from ..passes.scans import Scan
 from .signature import Signature, children, has_attributes
 
@@ -27,7 +35,7 @@ STEPS = "steps"  # how often a loop has run
 def plural(name: str) -> str:
     """Return what a list of such things is called: `hs`, `Ws` of each `W_k`, `steps_list`."""
     name = re.sub("_[ijk]$", "", name)
-    return f"{name}_list" if name.endswith(("s", TAKEN)) or not name[-1].isalpha() else f"{name}s"
+    return f"{name}_list" if name.endswith(("s", TAKEN)) or not name[-1].isalpha() else plural_of(name)
 
 
 def named_leaves(signature: Signature, inputs: list[Value], read_as: dict[Value, str]) -> dict[Value, str]:
@@ -172,7 +180,7 @@ def read_as(graph: Graph, signature: Signature, origins: dict[Value, Value]) -> 
         names = names_of_parts(parameter, codes) if type(tree) in (list, tuple) else ()
         if names and len(names) == len(tree):
             found |= {v: name for v, name in zip(tree, names, strict=True) if isinstance(v, Value) and name is not None}
-    _collect_readings(graph, found, {})
+    _collect_readings(graph, found, {}, origins)
     for v, name in list(found.items()):
         seen: set[Value] = set()
         while v in origins and v not in seen:
@@ -182,12 +190,25 @@ def read_as(graph: Graph, signature: Signature, origins: dict[Value, Value]) -> 
     return found
 
 
-def _collect_readings(graph: Graph, found: dict[Value, str], again: dict[Any, str]) -> None:
-    """Add the values of a graph to what is `found`; `again` has names by sites, for what is computed again."""
+def _collect_readings(
+    graph: Graph, found: dict[Value, str], again: dict[Any, str], origins: dict[Value, Value]
+) -> None:
+    """Add the values of a graph to what is `found`; `again` has names by places in the code, for what is computed again."""
     made: dict[Value, Site | None] = {}
+    makers = {v: call for call in graph.calls for v in call.outs}
+
+    def place(v: Value) -> Any:
+        """Where a value is computed, and of what from outside: `for a, b in zip(x, y)` reads both at one place."""
+        of = makers[v].args[0] if v in makers and makers[v].args else None
+        if not isinstance(of, Value) or of in makers:
+            return v.sites, None
+        while of in origins:
+            of = origins[of]
+        return v.sites, of
+
     for call in graph.calls:
         for region in regions_of(call):
-            _collect_readings(region, found, again)
+            _collect_readings(region, found, again, origins)
         if call.site is None or is_region(call) or (call.backward and not call.outs[0].sites):
             continue
         names = names_of_operands(call.site)
@@ -198,14 +219,14 @@ def _collect_readings(graph: Graph, found: dict[Value, str], again: dict[Any, st
             if type(v) is tuple and len(v) == 1:  # of `np.zeros(n)`
                 (v,) = v
             if isinstance(v, Value) and name is not None and made.get(v) != call.site:
-                again.setdefault(v.sites, found.setdefault(v, name))
+                again.setdefault(place(v), found.setdefault(v, name))
         made |= {v: call.site for v in call.outs if v.sites}  # sizes, which have none, are computed where they are read
         out = call.outs[0]
         walked = call.op.base is GETITEM and isinstance(call.args[1], Value)
         name = (name_of_item(call.site) if walked else None) or _returned_by(call)
-        name = again.get(out.sites, name) if call.backward else name
+        name = again.get(place(out), name) if call.backward else name
         if name is not None:
-            again.setdefault(out.sites, found.setdefault(out, name))
+            again.setdefault(place(out), found.setdefault(out, name))
 
 
 def _returned_by(call: Call) -> str | None:

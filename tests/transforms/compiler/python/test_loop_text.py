@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator as o
+import re
 import subprocess
 import sys
 import textwrap
@@ -720,3 +721,60 @@ def test_a_gradient_that_goes_on_behind_its_loop_has_its_name() -> None:
     assert text.endswith("    return d_e\n")
     assert "    Returns d_e: like e.\n" in text
     assert "d_e_part" not in text
+
+
+def text_of_gradient(f: Any, *args: Any, **options: Any) -> str:
+    """The source of a gradient, which has eager's bits."""
+    transform = gs.grad(f, **options)
+    compiled = gs.compile(transform)
+    expected, found = (gs.grad(f, **options)(*args), compiled(*args))
+    for one, other in zip(np.atleast_1d(expected), np.atleast_1d(found), strict=True):
+        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+    return str(compiled.source(*args))
+
+
+def test_what_is_read_again_has_the_name_of_its_own_list() -> None:
+    def f(cs: Any, rs: Any) -> Any:
+        total = 0.0
+        for c, r in zip(cs, rs, strict=True):
+            total = total + np.sum(np.sin(c / r) * r)
+        return total
+
+    text = text_of_gradient(f, np.arange(10.0).reshape(5, 2), np.arange(1.0, 6.0))
+    assert re.search(r"\n +r = rs\[i\]\n", text), text
+    assert " c = rs" not in text
+
+
+def test_lists_have_the_plurals_of_english() -> None:
+    def f(x: Any) -> Any:
+        total = 0.0
+        for k in range(3):
+            stretch = np.sin(x * total)
+            energy = np.exp(stretch)
+            total = total + np.sum(energy * np.tanh(energy + stretch)) + k
+        return total
+
+    text = text_of_gradient(f, np.arange(3.0) * 0.1)
+    assert "stretchs" not in text
+    assert "energys" not in text
+
+
+def test_a_divisor_that_is_never_zero_is_called_safe() -> None:
+    def f(control: Any, points: Any, t: Any) -> Any:
+        curve = (t**2)[:, None] * control[0] + (t**3)[:, None] * control[1]
+        return np.sum(np.linalg.norm(curve - points, axis=1))
+
+    args = np.arange(4.0).reshape(2, 2), np.arange(6.0).reshape(3, 2), np.arange(3.0)
+    text = text_of_gradient(f, *args)
+    assert "    safe_norm = np.where(norm[:, None] == 0, 1.0, norm[:, None])\n" in text
+    assert "errstate" not in text
+
+
+def test_nothing_is_added_to_squares() -> None:
+    def f(layers: Any) -> Any:
+        return sum(np.sum(W**2) for W in layers) + 0.0 * np.sum(layers[0])
+
+    args = ([np.ones((2, 3)), np.ones((3, 4))],)
+    text = str(gs.compile(f).source(*args))
+    assert "0 + (" not in text
+    assert "(W**2).sum() + (W_2**2).sum()" in text

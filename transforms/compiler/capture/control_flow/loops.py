@@ -384,9 +384,12 @@ class Loops(Calls):
     def zip_(self, *iterables: Any, strict: bool = False) -> Any:
         """`zip(...)`, likewise."""
         steps = [self.steps_of(one) for one in iterables]
-        if strict or not steps or any(one is None or not known(one.n) for one in steps):
+        if not steps or any(one is None or not known(one.n) for one in steps):
             return NotImplemented
-        return Together([one for one in steps if one is not None])
+        found = [one for one in steps if one is not None]
+        if strict and any(one.n != found[0].n for one in found):  # which raises, once the shorter one ends
+            return NotImplemented
+        return Together(found)
 
     def reversed_(self, iterable: Any) -> Any:
         """`reversed(...)`, likewise."""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gradscribe as gs
+from gradscribe.transforms.difference import difference
 from gradscribe.transforms.trees import flatten
 
 
@@ -457,3 +458,55 @@ def test_other_targets_have_a_form_of_it(f: Any, form: str, target: str, tmp_pat
     path = tmp_path / f"network.{'c' if target == 'c' else 'py'}"
     gs.export(gs.value_and_grad(f), layers_of(form), np.ones((3, 4)), path=path, target=target)
     assert path.read_text(encoding="utf-8")
+
+
+def of_a_tuple(params: Any, x: Any) -> Any:
+    Ws, bs = params
+    for W, b in zip(Ws, bs, strict=True):
+        x = np.tanh(x @ W + b)
+    return np.sum(x)
+
+
+def of_a_dict(params: Any, x: Any) -> Any:
+    for W, b in zip(params["W"], params["b"], strict=False):
+        x = np.tanh(x @ W + b)
+    return np.sum(x)
+
+
+LISTS = [np.eye(3) * s for s in (0.5, 0.6, 0.7, 0.8)], [np.ones(3) * s for s in (0.1, 0.2, 0.3, 0.4)]
+
+
+@pytest.mark.parametrize(
+    ("f", "params", "line"),
+    [
+        (of_a_tuple, LISTS, "    Ws, bs = params[0], params[1]"),
+        (of_a_dict, dict(zip("Wb", LISTS, strict=True)), '    Ws, bs = params["W"], params["b"]\n'),
+    ],
+)
+def test_lists_within_an_argument_are_walked_as_they_are(f: Any, params: Any, line: str) -> None:
+    compiled, x = gs.compile(gs.grad(f)), np.arange(3.0)
+    for scale in (1.0, 0.5):
+        assert difference(compiled(params, x * scale), gs.grad(f)(params, x * scale)) is None
+    text = str(compiled.source(params, x))
+    assert line in text
+    assert "    for W, b in zip(Ws, bs):\n" in text
+    assert "    Returns d_Ws, d_bs: like params[" in text
+    assert "    d_bs.reverse()\n" in text
+
+
+def test_strict_lengths_are_alike_in_every_call() -> None:
+    def f(cs: Any, rs: Any) -> Any:
+        total = 0.0
+        for c, r in zip(cs, rs, strict=True):
+            total = total + np.sum(np.sin(c / r) * r)
+        return total
+
+    transform = gs.grad(f, argnums=(0, 1))
+    compiled = gs.compile(transform)
+    for n in (30, 5, 7):
+        args = np.ones((n, 2)), np.arange(1.0, n + 1)
+        assert difference(compiled(*args), transform(*args)) is None
+    assert len(gs.explain(compiled).specialisations) == 1
+    for n, m in ((4, 6), (6, 4)):
+        with pytest.raises(ValueError, match="zip"):
+            compiled(np.ones((n, 2)), np.ones(m))
