@@ -202,7 +202,9 @@ def _collect_readings(
         of = makers[v].args[0] if v in makers and makers[v].args else None
         if not isinstance(of, Value) or of in makers:
             return v.sites, None
-        while of in origins:
+        seen: set[Value] = set()
+        while of in origins and of not in seen:
+            seen.add(of)
             of = origins[of]
         return v.sites, of
 
