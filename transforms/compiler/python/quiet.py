@@ -7,6 +7,7 @@ warn where a number is too large for its dtype, and so is the gradient: that is 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ import gast
 
 from ....runtime.ir.graph import Call
 from ....runtime.ir.opcodes import Function
+from ....runtime.registry import ops_of
+from ....runtime.rules.indexing import add_place, index_add, index_add_at, index_set, place, scatter
 from .printer import to_source
 from .variables import is_no_zero, name_of, pairs_of
 
@@ -31,7 +34,7 @@ _SILENT = frozenset(
      "subtract", "sum", "swapaxes", "take", "take_along_axis", "tanh", "tensordot", "tile", "trace", "transpose", "tril",
      "triu", "type", "vdot", "where", "zeros", "zeros_like", "zip"]
 )  # fmt: skip
-_AT_PLACES = frozenset(["getitem", "index_add", "index_set", "place", "add_place", "scatter", "index_add_at"])
+_AT_PLACES = ops_of(operator.getitem, index_add, index_set, place, add_place, scatter, index_add_at)
 _SILENT_NODES = (
     gast.Assign, gast.Attribute, gast.AugAssign, gast.Compare, gast.Constant, gast.Delete, gast.Dict, gast.Expr, gast.For,
     gast.If, gast.IfExp, gast.List, gast.Name, gast.Pass, gast.Return, gast.Slice, gast.Starred, gast.Subscript, gast.Tuple,
@@ -87,7 +90,8 @@ def _is_silent_call(call: Call) -> bool:
     infix, last = call.op.infix, call.args[-1] if call.args else None
     if infix is not None:
         return infix in ("+", "-", "*", "@", "&", "|", "^") or (infix == "**" and isinstance(last, int))
-    return call.op.name in _SILENT or call.op.name in _AT_PLACES or _is_silent_helper(call.op.fn)
+    written = call.op.path.rpartition(".")[2]
+    return written in _SILENT or call.op.base in _AT_PLACES or _is_silent_helper(call.op.fn)
 
 
 def _is_silent(node: Any, known: _Known) -> bool:
