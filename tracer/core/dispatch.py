@@ -404,9 +404,8 @@ def finish(op: Op, bound: tuple[Any, ...], values: tuple[Any, ...], result: Any,
             TypeError(f"{op.path} gave a tuple of {n}, but was registered with one result: gs.op(..., n_out={n})")
         )
     results = tuple(result) if several else (result,)
-    if (
-        several and op.kind is Kind.creation and LOCAL.recorder is None
-    ):  # np.ix_ shows arrays from outside, which may be written
+    if several and op.kind is Kind.creation and LOCAL.recorder is None:
+        # np.ix_ shows arrays from outside, which may be written
         results = tuple([r if r.base is None else np.array(r) for r in results])
     for r in results:
         if isinstance(r, Operand):

@@ -46,6 +46,8 @@ def kept(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """What a node saves of an array from outside: a copy, or of a large one a view by which what it held is found."""
     if is_cupys(array):  # to look at it would wait for the device
         return array
+    if array.dtype.kind not in "biufc":  # whose memory no buffer shows, as that of dates
+        return np.array(array)
     key = id(array)
     latest = _LATEST.get(key)
     if latest is not None and latest.array() is array and latest.seen == seen(array):
