@@ -161,7 +161,8 @@ def _called(home: Home, call: Call) -> str:
     """A name for a list of the caller's: the user's own, of `Ws, bs = params`, or its key, or the plural of an item's name."""
     keys, item = [_bare(k) for k in home.keys], call.outs[0].name
     own = names_of_parts(home.parameter, {call.site.code}) if call.site is not None and len(keys) == 1 else ()
-    if own and type(keys[0]) is int and (name := own[keys[0]]) is not None:
+    name = own[keys[0]] if own and keys[0] in range(len(own)) else None
+    if name is not None:
         return name
     word = next((k for k in reversed(keys) if isinstance(k, str)), None)
     if item is not None and (word is None or word == item):

@@ -89,7 +89,7 @@ def _is_silent_helper(function: Any) -> bool:
 def _is_silent_call(call: Call) -> bool:
     infix, last = call.op.infix, call.args[-1] if call.args else None
     if infix is not None:
-        return infix in ("+", "-", "*", "@", "&", "|", "^") or (infix == "**" and isinstance(last, int))
+        return infix in ("+", "-", "*", "@", "&", "|", "^") or (infix == "**" and isinstance(last, int) and last >= 0)
     written = call.op.path.rpartition(".")[2]
     return written in _SILENT or call.op.base in _AT_PLACES or _is_silent_helper(call.op.fn)
 
