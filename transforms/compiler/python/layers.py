@@ -161,7 +161,7 @@ def _called(home: Home, call: Call) -> str:
     """A name for a list of the caller's: the user's own, of `Ws, bs = params`, or its key, or the plural of an item's name."""
     keys, item = [_bare(k) for k in home.keys], call.outs[0].name
     own = names_of_parts(home.parameter, {call.site.code}) if call.site is not None and len(keys) == 1 else ()
-    name = own[keys[0]] if own and keys[0] in range(len(own)) else None
+    name: str | None = own[keys[0]] if own and keys[0] in range(len(own)) else None
     if name is not None:
         return name
     word = next((k for k in reversed(keys) if isinstance(k, str)), None)
