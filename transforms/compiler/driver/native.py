@@ -254,6 +254,8 @@ class _Served:
 
     def _fallback(self, why: int, *args: Any) -> Any:
         """A call that the kernel does not finish: NumPy's source runs it whole, since a kernel changes nothing."""
+        if why == 3 and self._loaded.is_usual_again():
+            return self._loaded.function(*args)
         self._left += why == 1
         given = [_copied(args), _copied(args)] if why == 2 and self._changes else [args, args]
         result = self.specialisation.by_position()(*args)

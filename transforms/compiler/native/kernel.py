@@ -75,6 +75,17 @@ class Loaded:
         # in the place of their module stands this object, which lives as long as they do
         self.function, self.probe = [made(method, ctypes.addressof(state), self) for state in self._states]
 
+    def is_usual_again(self) -> bool:
+        """Whether NumPy's error state is that by default, though it was set anew: it counts as usual from now on."""
+        variable, usual = self._errors
+        now = variable.get()
+        if now is usual or _settings() != contextvars.Context().run(_settings):
+            return False
+        self._errors = variable, now
+        for state in self._states:
+            state.usual = id(now)
+        return True
+
     def calls(self) -> int:
         """How many calls the kernel has ended."""
         return self._taken + sum(self._hits)
@@ -143,6 +154,11 @@ def _blas() -> tuple[list[int], list[int], list[int], bool] | None:
             whole = [p for p in found if p]
             return whole[:2], whole[2:4], whole[4:], wide
     return None
+
+
+def _settings() -> Any:
+    """NumPy's error state here: masks, the size of buffers, and what is called."""
+    return np._core.umath._get_extobj_dict()  # type: ignore[attr-defined]
 
 
 def _errors() -> tuple[Any, Any]:

@@ -484,6 +484,21 @@ def test_compare_runs_the_kernel_whose_time_it_states() -> None:
 
 
 @needs_compiler
+def test_an_error_state_that_was_set_back_is_the_usual_one() -> None:
+    compiled = gs.compile(lambda x: np.sqrt(x) * 2.0, target="native")
+    x = np.array([1.0, -1.0])
+    with np.errstate(invalid="ignore"):
+        compiled(x)
+    compiled(np.ones(2))
+    before = np.seterr(all="warn")
+    np.seterr(**before)
+    assert np.isnan(compiled(x)[1])  # C warns of nothing
+    with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
+        compiled(x)
+    assert np.isnan(compiled(x)[1])
+
+
+@needs_compiler
 def test_a_loop_over_rows_brings_what_it_needs() -> None:
     def crf(emissions: Any, transitions: Any, tags: Any) -> Any:
         score, alpha = emissions[0, tags[0]], emissions[0]
