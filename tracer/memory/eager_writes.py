@@ -120,11 +120,13 @@ def _forbidden(view: Any) -> str:
 def update(target: Any, compute: Callable[[Any], Any], how: str, *sources: Any) -> Any:
     """Write `compute(target)` into `target`, and give `target`; `sources` are what else it is computed from."""
     tracked = may_write(target, how, *sources)
-    if LOCAL.depth and how in ("x += y", "x -= y") and traced_writes.increase(target, how, *sources):
+    adds = bool(LOCAL.depth) and how in ("x += y", "x -= y")
+    if adds and traced_writes.increase(target, how, *sources):
         return target
+    begun = traced_writes.begun_increase(target, how, *sources) if adds else None
     _commit(target, compute(snapshot(target) if tracked else target), how)
-    if LOCAL.depth and how in ("x += y", "x -= y"):
-        traced_writes.note_increase(target, how, *sources)
+    if begun is not None:
+        target._read = begun._replace(increased=target._value)
     return target
 
 

@@ -22,7 +22,7 @@ from ..core.thread_state import LOCAL, refuse
 from ..core.views import CUSTOM, DETACHED, View, custom_view, live_views
 from .view_renewal import index_of, replay
 
-__all__ = ["increase", "increase_at", "into_base", "may_write", "note_increase", "note_read", "rebind"]
+__all__ = ["begun_increase", "increase", "increase_at", "into_base", "may_write", "note_read", "rebind"]
 
 _WRITES_DETACHED = (
     "inside a transform a Tensor that requires grad cannot be written into what x.detach() gave: that shares the memory of "
@@ -112,7 +112,7 @@ def increase(target: Any, how: str, v: Any) -> bool:
     index = view.steps[0].bound[1]
     if not names_once(index) or not _may_increase(target, v):
         return False
-    rebind(view.base, index_add(view.base, index, -v if how.startswith("x -=") else v))
+    rebind(view.base, index_add(view.base, index, _added(how, v)))
     return True
 
 
@@ -134,7 +134,9 @@ class Read(NamedTuple):
     held: weakref.ref[Any]  # the array of the source then
     parts: tuple[Any, ...]  # of the index; arrays as copies, since the user's own may be written
     increased: Any = None  # the array that `+= v` has made
+    how: str = ""
     v: Any = None
+    given: Any = None  # what v was then
 
 
 def note_read(found: Any, source: Any, index: Any) -> None:
@@ -151,11 +153,12 @@ def _as_it_is(part: Any) -> Any:
     return np.array(part) if is_plain_array(part) else part
 
 
-def note_increase(target: Any, how: str, v: Any) -> None:
-    """Remember what was added to what was read."""
+def begun_increase(target: Any, how: str, v: Any) -> Read | None:
+    """What is to be remembered of `target += v`, before that is done, where `target` was read at positions."""
     read: Read | None = getattr(target, "_read", None)
-    if read is not None and read.increased is None and _may_increase(target, v):
-        target._read = read._replace(increased=target._value, v=-v if how.startswith("x -=") else v)
+    if read is None or read.increased is not None or not _may_increase(target, v):
+        return None
+    return read._replace(how=how, v=v, given=_as_it_is(v))
 
 
 def increase_at(target: Any, index: Any, value: Any) -> bool:
@@ -169,10 +172,15 @@ def increase_at(target: Any, index: Any, value: Any) -> bool:
     parts = index if isinstance(index, tuple) else (index,)
     if read.held() is not target._value or read.source() is not target or len(parts) != len(read.parts):
         return False
-    if not all(map(_is_as_it_was, parts, read.parts)):
+    if not all(map(_is_as_it_was, (*parts, read.v), (*read.parts, read.given))):
         return False
-    rebind(target, index_increase(target, index, read.v))
+    rebind(target, index_increase(target, index, _added(read.how, read.v)))
     return True
+
+
+def _added(how: str, v: Any) -> Any:
+    """What `x += v` or `x -= v` adds."""
+    return -v if how.startswith("x -=") else v
 
 
 def _is_as_it_was(part: Any, kept: Any) -> bool:

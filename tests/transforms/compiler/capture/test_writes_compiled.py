@@ -471,3 +471,49 @@ def test_positions_that_were_written_in_between_are_those_of_each_step() -> None
     expected = [(f(x + h) - f(x - h)) / 2e-6 for h in steps]
     np.testing.assert_allclose(gs.grad(f)(x), expected, rtol=1e-6)
     np.testing.assert_array_equal(gs.compile(gs.grad(f))(x), gs.grad(f)(x))
+
+
+OUTSIDE = np.ones(2)
+
+
+def adds_a_local_array(x: Any, v: Any) -> Any:
+    y, w, at = x * 1.0, v * 1.0, np.array([0, 2])
+    part = y[at]
+    part += w
+    w[0] = 50.0
+    y[at] = part
+    return np.sum(y**2)
+
+
+def subtracts_an_array_from_outside(x: Any, v: Any) -> Any:
+    y, at = x * 1.0, np.array([0, 2])
+    part = y[at]
+    part -= OUTSIDE
+    OUTSIDE[0] = 50.0
+    y[at] = part
+    return np.sum(y**2) * np.sum(v)
+
+
+def adds_itself(x: Any, v: Any) -> Any:
+    y, at = x * 1.0, np.array([0, 2])
+    part = y[at]
+    part += part
+    y[at] = part
+    part = y[at]
+    part -= part[::-1]
+    y[at] = part
+    return np.sum(y**2) * np.sum(v)
+
+
+@pytest.mark.parametrize("f", [adds_a_local_array, subtracts_an_array_from_outside, adds_itself])
+def test_what_is_added_at_positions_is_what_it_was_then(f: Any) -> None:
+    def result(run: Callable[..., Any]) -> Any:
+        OUTSIDE[:] = 1.0
+        return run(np.arange(4.0), np.array([1.0, 2.0]))
+
+    transform = gs.value_and_grad(f, argnums=(0, 1))
+    value, gradients = result(transform)
+    assert value == result(f)
+    found = result(gs.compile(transform))
+    assert found[0] == value
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(found[1], gradients, strict=True))
