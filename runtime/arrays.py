@@ -11,12 +11,14 @@ from typing import Any
 from .unpatched import np
 
 __all__ = [
-    "ARRIVALS", "PLACE", "as_numpys", "computing_with", "is_array", "is_class_of_cupys", "is_cupys", "is_plain_array",
-    "is_writeable",
-    "library_of_arrays", "number_of", "on_host", "on_numpys_host", "one_of", "own_memory", "when_arrived",
+    "ARRIVALS", "PLACE", "SMALL", "as_numpys", "computing_with", "is_array", "is_class_of_cupys", "is_cupys", "is_plain_array",
+    "is_writeable", "library_of_arrays", "number_of", "on_host", "on_numpys_host", "one_of", "own_memory", "owner_of", "seen",
+    "when_arrived",
 ]  # fmt: skip
 
 _ndarray, _array, _asarray = np.ndarray, np.array, np.asarray  # NumPy's own, wherever rules make arrays
+SMALL = 1 << 14  # bytes of an array up to which all of it is looked at or copied without a thought
+_SEEN = 16  # numbers of a larger one that are looked at
 _ONES: Any = weakref.WeakValueDictionary()  # CuPy's arrays have no hash
 
 
@@ -88,6 +90,21 @@ def number_of(array: Any) -> Any:
 def own_memory(array: Any) -> Any:
     """A copy of an array, by the library whose it is: `np.array`, or the method of CuPy's."""
     return _array(array) if isinstance(array, _ndarray) else array.copy()
+
+
+def owner_of(array: Any) -> Any:
+    """The array that owns the memory which `array` shows."""
+    while is_plain_array(array.base):
+        array = array.base
+    return array
+
+
+def seen(array: Any) -> bytes:
+    """All of a small array, and some numbers of a large one; nothing of one on a device, which that would wait for."""
+    if ARRIVALS.any and is_cupys(array):
+        return b""
+    found: bytes = array.tobytes() if array.nbytes <= SMALL else array.flat[:: array.size // _SEEN].tobytes()
+    return found
 
 
 def as_numpys(value: Any) -> Any:

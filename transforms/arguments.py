@@ -17,6 +17,7 @@ from ..runtime.arrays import (
     is_writeable,
     library_of_arrays,
     own_memory,
+    seen,
 )
 from ..runtime.errors import AutogradError, DtypeError, ShapeError
 from ..runtime.registry import require
@@ -25,7 +26,6 @@ from ..tracer.core.custom import CustomNode
 from ..tracer.core.dispatch import apply, of_its_own
 from ..tracer.core.foreign import conversion, is_masked
 from ..tracer.core.graph import FLOAT, AccumulateGrad, Node, Reached, next_sequence, reached_from
-from ..tracer.core.outside_arrays import SMALL, seen
 from ..tracer.core.tensor_base import Operand, alias, levels_of, wrap
 from ..tracer.core.thread_state import LOCAL, Era, capturing
 from ..tracer.core.versions import bump
@@ -211,7 +211,7 @@ class Arguments:
                 dtype = leaf.dtype
                 tensor._caller = leaf
                 self.owned.append(tensor)
-                self._seen.append((leaf, _held(leaf)))
+                self._seen.append((leaf, seen(leaf)))
             else:
                 dtype = np.result_type(leaf) if isinstance(leaf, (int, float, complex)) else np.dtype(object)
         if dtype.kind not in "fc" or (type(leaf) not in _ALONE and is_masked(leaf)):
@@ -273,14 +273,14 @@ class Arguments:
         tensor._caller = array
         self.owned.append(tensor)
         self.sources.append(array)
-        self._seen.append((array, _held(array)))
+        self._seen.append((array, seen(array)))
         return tensor
 
     def note_writes(self) -> None:
         """The function has run: note which arrays of the caller's it has written by another name than its parameter's."""
         if not capturing():
             for array, before in self._seen:
-                if _held(array) != before:
+                if seen(array) != before:
                     bump(array, "a write by another name than that of the argument")
 
     def reached(self, outputs: list[Any]) -> Reached:
@@ -419,11 +419,6 @@ class Finisher:
             return alias(leaf) if self.cuts and isinstance(leaf, Operand) else leaf
         caller = getattr(leaf, "_caller", None)
         return leaf._value if caller is None else caller
-
-
-def _held(array: Any) -> bytes:
-    """What an array holds: all of a small one, and some numbers of a large one."""
-    return array.tobytes() if array.nbytes <= SMALL and not ARRIVALS.any else seen(array)
 
 
 def owner_of(value: Any) -> int:

@@ -11,13 +11,12 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ...runtime.arrays import is_array
+from ...runtime.arrays import is_array, owner_of
 from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
 from ..core.graph import GradientEdge, edge_of, extra_of, public_edge
 from ..core.graph import GraphNode as Node
 from ..core.hooks import RemovableHandle
-from ..core.outside_arrays import owner_of
 from ..core.saved import disable_saved_tensors_hooks, saved_tensors_hooks
 from ..core.site import blame
 from ..core.tensor_base import Operand, is_inference, wrap

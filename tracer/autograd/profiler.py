@@ -9,12 +9,11 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from ...runtime.arrays import is_array
+from ...runtime.arrays import is_array, owner_of
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Op
 from ...runtime.unpatched import np
 from ..core.graph import AccumulateGrad, Pick
-from ..core.outside_arrays import owner_of
 from ..core.site import Site, blame, user_site, user_stack
 from ..core.steps import within
 from ..core.tensor_base import Operand

@@ -10,19 +10,16 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from ...runtime.arrays import is_cupys, is_plain_array
+from ...runtime.arrays import SMALL, is_cupys, is_plain_array, owner_of, seen
 from ...runtime.ops import Plan
 from ...runtime.unpatched import np
 from .tensor_base import Operand
 from .thread_state import LOCAL
 
-__all__ = ["MEMORIES", "SMALL", "kept", "kept_values", "owner_of", "seen", "was_written"]
+__all__ = ["MEMORIES", "kept", "kept_values", "was_written"]
 
-SMALL = 1 << 14  # bytes up to which a copy costs less than to add them up
-_SEEN = 16  # numbers of a larger array that are looked at each time it is saved
-_WORDS = (
-    251  # of 8 bytes, in a row of those that are added up; a prime number, so that rows that change places are noticed
-)
+# Words of 8 bytes in a row of those that are added up: a prime number, so that rows that change places are noticed.
+_WORDS = 251
 
 
 class Memory:
@@ -103,22 +100,6 @@ def was_written(value: Any) -> bool:
         return True
     memory.run = None if run is None else weakref.ref(run)
     return False
-
-
-def owner_of(array: Any) -> Any:
-    """The array that owns the memory which `array` shows."""
-    while is_plain_array(array.base):
-        array = array.base
-    return array
-
-
-def seen(array: np.ndarray[Any, Any]) -> bytes:
-    """All of a small array, and some numbers of a large one; nothing of one on a device."""
-    if is_cupys(array):
-        return b""
-    if array.nbytes <= SMALL:
-        return array.tobytes()
-    return array.flat[:: array.size // _SEEN].tobytes()
 
 
 def _sums(array: np.ndarray[Any, Any]) -> bytes:

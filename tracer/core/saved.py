@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from ...runtime.arrays import is_array, is_plain_array
+from ...runtime.arrays import is_array, is_plain_array, owner_of
 from ...runtime.errors import AutogradError
 from ...runtime.unpatched import np
 from .graph import AccumulateGrad, Node, Pick, extra_of
-from .outside_arrays import owner_of
 from .site import blame
 from .tensor_base import Operand, wrap
 from .thread_state import LOCAL, grad_mode, refresh, refuse

@@ -11,12 +11,12 @@ import weakref
 from collections import deque
 from typing import Any
 
-from ...runtime.arrays import is_plain_array
+from ...runtime.arrays import is_plain_array, owner_of
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.ops import Saved
 from ...runtime.unpatched import np
 from .graph import AccumulateGrad, next_sequence
-from .outside_arrays import MEMORIES, owner_of, was_written
+from .outside_arrays import MEMORIES, was_written
 from .site import blame, saved_at, user_site
 from .tensor_base import Operand, is_inference, is_tensor_like
 from .thread_state import LOCAL

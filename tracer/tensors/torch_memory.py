@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...runtime.arrays import is_array
+from ...runtime.arrays import is_array, owner_of
 from ...runtime.unpatched import np
 from ..core.count import elements, size_of
 from ..core.exits import leave
-from ..core.outside_arrays import owner_of
 from ..core.tensor_base import Operand
 from ..core.versions import own_array
 from ..memory import eager_writes
