@@ -293,10 +293,13 @@ RAISES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
 }  # fmt: skip
 
 
-def test_a_compiled_spline_chooses_its_knots_at_each_call() -> None:
+@pytest.mark.parametrize(
+    "scales", [(1.0, 0.1, 3.0), pytest.param((1.0, 0.1, 0.4, 3.0), marks=pytest.mark.slow)], ids=len
+)
+def test_a_compiled_spline_chooses_its_knots_at_each_call(scales: tuple[float, ...]) -> None:
     f = lambda y: np.sum(interpolate.UnivariateSpline(NOISY_X, y, s=0.5)(INNER) ** 2)
     run = gs.compile(gs.grad(f))
-    for k in (1.0, 0.1, 3.0):  # one polynomial, and other numbers of knots
+    for k in scales:  # one polynomial, and other numbers of knots
         np.testing.assert_array_equal(run(k * NOISY_Y), gs.grad(f)(k * NOISY_Y))
 
 

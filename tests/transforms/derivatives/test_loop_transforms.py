@@ -148,9 +148,10 @@ GROWING: dict[str, Callable[[Array], Any]] = {
 }
 
 
+@pytest.mark.parametrize("trips", [100, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", GROWING)
-def test_the_source_does_not_grow_with_the_trips(name: str) -> None:
-    sources = {str(gs.source(GROWING[name], np.resize(XS, (n, 3)))) for n in (10, 100)}
+def test_the_source_does_not_grow_with_the_trips(name: str, trips: int) -> None:
+    sources = {str(gs.source(GROWING[name], np.resize(XS, (n, 3)))) for n in (10, trips)}
     assert len({len(source.splitlines()) for source in sources}) == 1
 
 

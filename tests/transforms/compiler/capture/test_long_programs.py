@@ -42,11 +42,13 @@ def counted(operations: int) -> dict[Any, int]:
     return {key: row[0] for key, row in pstats.Stats(profile).stats.items()}  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("n", "bend"), [(30, 150), pytest.param(45, 200, marks=pytest.mark.slow)])
-def test_a_first_call_calls_no_function_out_of_proportion_to_the_operations(n: int, bend: int) -> None:
+@pytest.mark.parametrize(
+    ("n", "bend", "least"), [(30, 150, 60_000), pytest.param(45, 200, 100_000, marks=pytest.mark.slow)]
+)
+def test_a_first_call_calls_no_function_out_of_proportion_to_the_operations(n: int, bend: int, least: int) -> None:
     for operations in (6, 72):  # which find what is found once (patterns, too)
         counted(operations)
     few, more, most = map(counted, (n, 2 * n, 3 * n))
-    assert sum(most.values()) > 60_000
+    assert sum(most.values()) > least
     bent = {key: (few.get(key, 0), more.get(key, 0), n) for key, n in most.items()}
     assert not {key: counts for key, counts in bent.items() if counts[0] - 2 * counts[1] + counts[2] > bend}

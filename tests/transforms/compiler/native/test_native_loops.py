@@ -101,13 +101,16 @@ def test_every_loop_of_the_corpus_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
     check(CASES)
 
 
-def test_the_long_body_of_a_loop_is_cut_into_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "LINES", 60)
-    lines = [f"        s{k % 3} = s{k % 3} * 0.5 + 0.3 * np.sin(s{(k + 1) % 3}) * w" for k in range(12)]
+@pytest.mark.parametrize(("most", "n"), [(60, 12), pytest.param(100, 20, marks=pytest.mark.slow)])
+def test_the_long_body_of_a_loop_is_cut_into_parts(
+    most: int, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "LINES", most)
+    lines = [f"        s{k % 3} = s{k % 3} * 0.5 + 0.3 * np.sin(s{(k + 1) % 3}) * w" for k in range(n)]
     text = "\n".join([
         "def f(x, w):", "    s0, s1, s2 = x, x * 2.0, x[::-1]", "    n = 0",
         "    while n < 6 or np.sum(s0 * s0) > 1e9:", "        n = n + 1",
-        "        s0 = s0 + 1.0", *lines[:6], "        for _ in range(4):", *[f"    {line}" for line in lines[6:]],
+        "        s0 = s0 + 1.0", *lines[: n // 2], "        for _ in range(4):", *[f"    {line}" for line in lines[n // 2 :]],
         "        s0 = s0 + 2.0", "    return np.sum(s0 * s1 + s2)", "",
     ])  # fmt: skip
     path = tmp_path / "long.py"

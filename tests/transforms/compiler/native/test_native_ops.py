@@ -222,9 +222,10 @@ def test_golden_functions_in_parts(chosen: str, monkeypatch: pytest.MonkeyPatch)
 
 
 @needs_compiler
-def test_a_long_function_is_cut_into_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "LINES", 60)
-    rows = [f"    x = x + 0.00{k % 9 + 1} * np.sin(x) + 0.0{k % 7 + 1} / np.sum(x)" for k in range(18)]
+@pytest.mark.parametrize(("most", "n"), [(60, 18), pytest.param(100, 30, marks=pytest.mark.slow)])
+def test_a_long_function_is_cut_into_parts(most: int, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "LINES", most)
+    rows = [f"    x = x + 0.00{k % 9 + 1} * np.sin(x) + 0.0{k % 7 + 1} / np.sum(x)" for k in range(n)]
     path = tmp_path / "long.py"
     path.write_text(
         "\n".join(["import numpy as np", "def long(x):", *rows, "    return np.sum(x)", ""]), encoding="utf-8"
