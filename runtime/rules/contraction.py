@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..unpatched import np
-from .support import expanded, place_diagonal
+from .support import expanded, is_complex, place_diagonal
 
 
 def conj(x: Any) -> Any:
     """The complex conjugate, left out where there is nothing to conjugate."""
-    return np.conj(x) if x.dtype.kind == "c" else x
+    return np.conj(x) if is_complex(x) else x
 
 
 def flip(x: Any) -> Any:

@@ -12,7 +12,7 @@ from ..result_types import LENGTHS
 from ..unpatched import np
 from .contraction import conj
 from .decompositions import rounding
-from .support import keep_axes, normal_axes
+from .support import is_complex, keep_axes, normal_axes
 
 opaque = Kind.opaque
 
@@ -24,13 +24,13 @@ op(np.linalg.vector_norm, "x, *, axis=None, keepdims=False, ord=2", opaque, memo
 rule(
     np.linalg.vector_norm,
     x=lambda g, x, out, ord, axis, keepdims: vector_back(
-        keep_axes(g, x.shape, axis, keepdims), x, keep_axes(out, x.shape, axis, keepdims), ord, axis
+        keep_axes(g, np.shape(x), axis, keepdims), x, keep_axes(out, np.shape(x), axis, keepdims), ord, axis
     ),
 )
 singular_at(
     np.linalg.vector_norm,
     x=lambda x, out, ord, axis, keepdims: vector_kinks(
-        x, keep_axes(out, x.shape, axis, keepdims), ord, normal_axes(axis, x.ndim)
+        x, keep_axes(out, np.shape(x), axis, keepdims), ord, normal_axes(axis, np.ndim(x))
     ),
 )
 
@@ -69,12 +69,13 @@ batching(np.linalg.matrix_norm)(of_matrices)
 
 def norm_back(g: Any, x: Any, out: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     """The cotangent of `np.linalg.norm`'s argument."""
-    if 0 in x.shape:
+    shape = np.shape(x)
+    if 0 in shape:
         return np.zeros_like(x)
-    g, out = keep_axes(g, x.shape, axis, keepdims), keep_axes(out, x.shape, axis, keepdims)
+    g, out = keep_axes(g, shape, axis, keepdims), keep_axes(out, shape, axis, keepdims)
     if ord is None or ord in ("f", "fro"):
         return vector_back(g, x, out, 2, axis)
-    axes = axis if isinstance(axis, tuple) else (axis,) if axis is not None else tuple(range(x.ndim))
+    axes = axis if isinstance(axis, tuple) else (axis,) if axis is not None else tuple(range(np.ndim(x)))
     return vector_back(g, x, out, ord, axes) if len(axes) == 1 else matrix_back(g, x, ord, axes)
 
 
@@ -86,7 +87,7 @@ def vector_back(g: Any, x: Any, out: Any, ord: Any, axis: Any) -> Any:
     if ord == 1:
         return g * unit
     if ord in (np.inf, -np.inf):
-        return g * unit * shared(np.abs(x) == out, axis, x.dtype)
+        return g * unit * shared(np.abs(x) == out, axis, out.dtype)
     if ord == 0:
         return np.zeros_like(x)
     return g * unit * (size(x) / np.where(out == 0, 1, out)) ** (ord - 1)
@@ -99,7 +100,7 @@ def size(x: Any) -> Any:
 
 def phase(x: Any) -> Any:
     """The derivative of the absolute value: the sign, or a complex number's conjugate phase; zero at zero."""
-    return conj(x) / size(x) if x.dtype.kind == "c" else np.sign(x)
+    return conj(x) / size(x) if is_complex(x) else np.sign(x)
 
 
 def shared(chosen: Any, axis: Any, dtype: Any) -> Any:
@@ -132,7 +133,7 @@ def norm_kinks(x: Any, out: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     out = keep_axes(out, x.shape, axis, keepdims)
     if ord is None or ord in ("f", "fro"):
         return out == 0
-    axes = axis if isinstance(axis, tuple) else (axis,) if axis is not None else tuple(range(x.ndim))
+    axes = axis if isinstance(axis, tuple) else (axis,) if axis is not None else tuple(range(np.ndim(x)))
     return vector_kinks(x, out, ord, axes) if len(axes) == 1 else matrix_kinks(x, out, ord, axes)
 
 

@@ -125,9 +125,9 @@ def unranked(g: Any, x: Any, q: Any, axis: Any, keepdims: Any, method: str, weig
         at, shares = taken_at(float(q[k] if k else q), np.shape(flat)[-1], method)
         v = np.stack([(g[k] if k else g) * share for share in shares], axis=-1)
         if np.ndim(flat) == 1:
-            put = scatter(v, ranked[at], np.shape(flat), x.dtype)
+            put = scatter(v, ranked[at], np.shape(flat), flat.dtype)
         else:
-            put = scatter_along(v, ranked[..., at], -1, np.shape(flat), x.dtype)
+            put = scatter_along(v, ranked[..., at], -1, np.shape(flat), flat.dtype)
         found = put if found is None else found + put
     return unlined(np.zeros_like(flat) if found is None else found, np.shape(x), order)
 

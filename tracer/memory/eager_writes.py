@@ -130,6 +130,15 @@ def update(target: Any, compute: Callable[[Any], Any], how: str, *sources: Any) 
     return target
 
 
+def rebound(scalar: Any, new: Any, how: str, other: Any) -> Any:
+    """Return what a name of a NumPy scalar stands for after `how`: the new scalar, for NumPy has no others."""
+    begun = traced_writes.begun_increase(scalar, how, other) if LOCAL.depth and how in ("x += y", "x -= y") else None
+    if begun is not None and isinstance(new, Operand):
+        made: Any = new
+        made._read = begun._replace(increased=new._value)
+    return new
+
+
 def snapshot(target: Any) -> Any:
     """The Tensor as it is before a write: what a computation saves of this does not change with it."""
     return wrap(np.array(target._value), node_before(target))

@@ -119,7 +119,9 @@ def increase(target: Any, how: str, v: Any) -> bool:
 def _may_increase(target: Any, v: Any) -> bool:
     """Whether `target += v` leaves the dtype and shape of both as they are."""
     held, given = target._value, v._value if isinstance(v, Operand) else v
-    if not (is_array(held) and held.dtype.kind == "f") or levels_of(target) or levels_of(v):
+    if not (isinstance(held, (np.ndarray, np.generic)) or is_array(held)) or held.dtype.kind != "f":
+        return False
+    if levels_of(target) or levels_of(v):
         return False
     if type(given) in (int, float):
         return True
@@ -128,7 +130,7 @@ def _may_increase(target: Any, v: Any) -> bool:
 
 
 class Read(NamedTuple):
-    """Where `x[positions]` was read, and, once `+= v` was done to it, what is needed to write it back as one addition."""
+    """Where `x[positions]` or a scalar was read, and, once `+= v` was done to it, what is needed to write it back as one addition."""
 
     source: weakref.ref[Any]
     held: weakref.ref[Any]  # the array of the source then
@@ -142,7 +144,9 @@ class Read(NamedTuple):
 def note_read(found: Any, source: Any, index: Any) -> None:
     """Remember of `found`, which is `source[index]`, where it was read."""
     parts = index if isinstance(index, tuple) else (index,)
-    if isinstance(found, Operand) and is_plain_array(found._value) and not any(isinstance(p, list) for p in parts):
+    if not isinstance(found, Operand) or not is_plain_array(source._value) or any(isinstance(p, list) for p in parts):
+        return
+    if is_plain_array(found._value) or isinstance(found._value, np.generic):
         made: Any = found
         made._read = Read(weakref.ref(source), weakref.ref(source._value), tuple(map(_as_it_is, parts)))
 
@@ -162,7 +166,7 @@ def begun_increase(target: Any, how: str, v: Any) -> Read | None:
 
 
 def increase_at(target: Any, index: Any, value: Any) -> bool:
-    """Write `x[positions] += v`, of which `value` is the sum, as one addition at places of x; whether it is one.
+    """Write `x[positions] += v` or `x[i, j] += v`, of which `value` is the sum, as one addition at places of x; whether it is one.
 
     As `increase`: the cotangent of x passes as it is.
     """
@@ -174,7 +178,8 @@ def increase_at(target: Any, index: Any, value: Any) -> bool:
         return False
     if not all(map(_is_as_it_was, (*parts, read.v), (*read.parts, read.given))):
         return False
-    rebind(target, index_increase(target, index, _added(read.how, read.v)))
+    added = _added(read.how, read.v)
+    rebind(target, (index_add if names_once(index) else index_increase)(target, index, added))
     return True
 
 

@@ -115,7 +115,7 @@ def _in_place(fn: Callable[..., Any], symbol: str) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         scalar = not is_plain_array(self._value) or bool(levels_of(self) and not self.ndim)
         if scalar and is_numpys(self):
-            return apply2(op, self, other)  # a scalar is rebound, as in NumPy
+            return eager_writes.rebound(self, apply2(op, self, other), f"x {symbol} y", other)
         if symbol == "@=" and np.ndim(other) == 1:
             raise ValueError("inplace matrix multiplication takes a second operand of at least two dimensions")
         try:
@@ -141,7 +141,7 @@ class Operators(_Base):
         found = through_door(_GETITEM, (self, index), {}) if door is None else door(self, index)
         if found is NotImplemented:
             found = apply(_GETITEM, (self, index), {})
-        if LOCAL.__dict__["depth"] and type(index) is not int and not names_once(index):
+        if LOCAL.__dict__["depth"] and (isinstance(found._value, np.generic) or (type(index) is not int and not names_once(index))):
             traced_writes.note_read(found, self, index)
         return found  # type: ignore[no-any-return]
 

@@ -8,7 +8,7 @@ def penalised_value_and_grad(w, x, y):
 
     Specialised to w: float64[n]; x: float64[m, n]; y: float64[m].
 
-    Returns loss_3: float64; d_w: like w.
+    Returns loss_2: float64; d_w: like w.
     """
 
     # forward
@@ -30,11 +30,12 @@ def penalised_value_and_grad(w, x, y):
     if taken_3:
         # golden_functions.py:365: loss = loss + w[0] ** 2
         loss_part = w[0]
-        loss_3 = loss_2 + loss_part**2
+        loss_2 = loss_2 + loss_part**2
     else:
         # golden_functions.py:366: elif w[1] < 0.0:
         t = w[1] < 0.0
-        loss_3 = loss_2 * 2.0 if t else loss_2
+        if t:
+            loss_2 = loss_2 * 2.0  # golden_functions.py:367: loss = loss * 2.0
 
     # backward
     with np.errstate(all="ignore"):
@@ -73,4 +74,4 @@ def penalised_value_and_grad(w, x, y):
             d_w = x_d_r
         else:
             d_w = x_d_r
-    return loss_3, d_w
+    return loss_2, d_w

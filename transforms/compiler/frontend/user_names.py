@@ -7,14 +7,14 @@ import keyword
 import linecache
 import re
 import types
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, prefix_of, primal_of, values_in
 from ....runtime.ir.known_ops import GETITEM
-from ....runtime.ir.opcodes import SCAN, Function, function_of
+from ....runtime.ir.opcodes import COND, SCAN, Function, function_of
 from ....runtime.registry import ops_of
 from ....runtime.rules.indexing import index_add_at, index_increase, index_set
 from ....runtime.user_ops import USERS, text_name
@@ -130,6 +130,12 @@ class Cotangents:
                     wishes.pop(start, None)
                     if out in wishes:
                         self._become(start, out)
+            if call.op is COND:
+                for out, made in zip(call.outs, zip(*(arm.outputs for arm in call.args[0]), strict=True), strict=True):
+                    then, orelse = (_given(arm, v, call.args[2]) for arm, v in zip(call.args[0], made, strict=True))
+                    if then is orelse and isinstance(then, Value) and uses.get(then) == 1 and out in wishes:
+                        self._become(then, out)  # what both arms add to, or leave as it is
+                continue
             if isinstance(call.op.fn, Function):  # sums that a helper goes on with
                 for v in [v for v in call.reads if uses.get(v) == 1]:
                     for after in call.outs:
@@ -164,6 +170,20 @@ class Cotangents:
         ):
             wish = f"{stem}{called[primal]}"
         return f"{wish}_part" if wish in self._gradients and v not in self._returned else wish
+
+
+def _given(arm: Graph, v: Any, ins: Sequence[Any]) -> Any:
+    """What an arm of a branch is given that it gives back as `v`: as it is, or with something added in place."""
+    for call in reversed(arm.calls):
+        if v not in call.outs:
+            continue
+        if call.op is COND:
+            k = call.outs.index(v)
+            then, orelse = (_given(inner, inner.outputs[k], call.args[2]) for inner in call.args[0])
+            v = then if then is orelse else None
+        else:
+            v = call.args[0] if call.op.consuming is not None else None
+    return ins[arm.inputs.index(v)] if isinstance(v, Value) and v in arm.inputs else None
 
 
 def _primal_name(v: Value, wishes: dict[Value, str]) -> tuple[str, str] | None:

@@ -95,20 +95,18 @@ def _lies_as_before(call: Call) -> bool:
 
 def _taken_in(call: Call, magnitudes: _Magnitudes, once: Callable[[Any, Op], Call | None]) -> Any:
     """A power of two times `c * x` or `c / x`, as one product or quotient; and `1.0 / x.size / 2.0` as `0.5 / x.size`."""
-    if call.op.base is DIVIDE and _is_power_of_two(call.args[1]) and call.outs[0].type.dtype in _NORMAL:
-        share = magnitudes.maker.get(call.args[0]) if isinstance(call.args[0], Value) else None
-        of = share.args[1] if share is not None and share.op.base is DIVIDE else None
-        size = magnitudes.maker.get(of) if isinstance(of, Value) else None
-        if share is None or size is None or size.op not in (COUNT, SIZE):
-            return None
-        made = _times(1.0 / call.args[1], share, magnitudes)
+    halved = call.op.base is DIVIDE and _is_power_of_two(call.args[1])
+    if (halved or call.op.base is NEGATIVE) and call.outs[0].type.dtype in _NORMAL:
+        share = magnitudes.share(call.args[0])
+        made = None if share is None else _times(1.0 / call.args[1] if halved else -1.0, share, magnitudes)
         if made is not None and result(made.op, made.args, call.outs[0].type).type == call.outs[0].type:
             return [Call(made.op, made.args, call.outs, call.site, call.backward, call.quiet)]
         return None
     if call.op.base is not MULTIPLY or call.outs[0].type.dtype not in _NORMAL:
         return None
     for k in (0, 1):
-        power, inner = call.args[k], once(call.args[1 - k], MULTIPLY) or once(call.args[1 - k], DIVIDE)
+        power, other = call.args[k], call.args[1 - k]
+        inner = once(other, MULTIPLY) or once(other, DIVIDE) or magnitudes.share(other)
         if inner is None or not _is_power_of_two(power) or inner.outs[0].type.dtype != call.outs[0].type.dtype:
             continue
         made = _times(power, inner, magnitudes)
@@ -151,6 +149,16 @@ class _Magnitudes:
     def __init__(self) -> None:
         self.maker: dict[Value, Call] = {}  # the call behind each value, which the pass tells
         self._known: dict[Value, _Magnitude | None] = {}
+
+    def share(self, v: Any) -> Call | None:
+        """The call that divides by a size, as a mean's derivative does: it costs as little as a product with its result."""
+        call = self.maker.get(v) if isinstance(v, Value) else None
+        size = (
+            self.maker.get(call.args[1])
+            if call is not None and call.op.base is DIVIDE and isinstance(call.args[1], Value)
+            else None
+        )
+        return call if size is not None and size.op in (COUNT, SIZE) else None
 
     def of(self, v: Any, depth: int = 0) -> _Magnitude | None:
         """Return the magnitude of a value; None where nothing is known of it, or where it stems from too far away."""

@@ -7,6 +7,7 @@ is computed first and spread after.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ def spreading(graph: Graph) -> Graph:
     for call in reversed(graph.calls):
         widened = call.op.base in (EXPAND_DIMS, BROADCAST_TO) and call.outs[0] not in strided
         blind = (is_elementwise(call) or _ignores_strides(call)) and all(map(_in_rows, call.reads))
-        if not (blind or widened):
+        exact = call.op.base in _EXACT and is_elementwise(call) and all(map(_in_order, call.reads))
+        if not (blind or exact or widened):
             strided.update(call.reads)
         elif call.op.stores and _partly_spread(call.args[0]):  # what it copies
             strided.add(call.args[0])
@@ -116,6 +118,14 @@ def _in_rows(v: Value) -> bool:
             return False
         expected *= n
     return True
+
+
+def _in_order(v: Value) -> bool:
+    """Whether the axes of a value lie in memory as they are counted, so that what NumPy computes of it lies row by row."""
+    if v.type.kind != "array":
+        return True
+    strides = [stride for n, stride in zip(v.type.shape, v.type.strides, strict=True) if n != 1 and stride]
+    return all(a > b for a, b in itertools.pairwise([*strides, 0]))
 
 
 def _partly_spread(v: Any) -> bool:

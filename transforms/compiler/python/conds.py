@@ -9,7 +9,7 @@ import gast
 
 from ....runtime.ir.graph import Call, Graph, Value
 from ....runtime.ir.opcodes import COND
-from ..schedule.program import Branch, If
+from ..schedule.program import Assign, Branch, If
 from .entries import Block, Entries, entries_of
 from .layout import WIDTH
 from .lines import IfLines, Lines
@@ -33,7 +33,7 @@ def write_cond(walk: Walk, chosen: If) -> If:
     wanted = [k for k, out in enumerate(call.outs) if out in walk.facts.uses]
     targets: dict[int, str] = {}
     for k in wanted:
-        targets[k] = _target(walk, call, k, list(targets.values()))
+        targets[k] = _target(walk, chosen, k, list(targets.values()))
     arms: list[Branch] = []
     closing: list[Lines] = []
     lengths = []
@@ -65,24 +65,37 @@ def write_cond(walk: Walk, chosen: If) -> If:
     return dataclasses.replace(chosen, then=arms[0], orelse=arms[1], expression=whole is not None, lines=lines)
 
 
-def _target(walk: Walk, call: Call, k: int, taken: list[str]) -> str:
+def _target(walk: Walk, chosen: If, k: int, taken: list[str]) -> str:
     """The variable that a result becomes in both arms: one that an arm has it in already, if nobody reads that again."""
-    branch, _, ins = call.args
+    call = chosen.call
     out = call.outs[k]
     wish = walk.naming.wishes.get(out)
     for name in walk.region.slots.get(out, ()):
         if name not in taken and walk.free(name, call):
             return name
-    for graph in branch:
-        v = graph.outputs[k]
-        if isinstance(v, Value) and v in graph.inputs:
-            given = ins[graph.inputs.index(v)]
-            held = name_of(walk.trees[given]) if isinstance(given, Value) else None
-            if held is None or wish is None or not alike(held, wish) or held in {*taken, *walk.region.outer}:
-                continue
-            if walk.free(held, call):
-                return held
+    for given in _givens(chosen, k):
+        held = name_of(walk.trees[given]) if isinstance(given, Value) else None
+        if held is None or wish is None or not alike(held, wish) or held in {*taken, *walk.region.outer}:
+            continue
+        if walk.free(held, call):
+            return held
     return walk.fresh(out)
+
+
+def _givens(chosen: If, k: int) -> list[Any]:
+    """What the branch was given of which an arm makes its k-th result as it is, or by writing into its memory."""
+    branch, _, ins = chosen.call.args
+    found = []
+    for graph, arm in zip(branch, (chosen.then, chosen.orelse), strict=True):
+        v = graph.outputs[k]
+        for statement in reversed(arm.body):
+            if isinstance(statement, Assign) and v in statement.call.outs and statement.is_over():
+                (v,) = statement.slots[0].of
+            elif isinstance(statement, If) and v in statement.call.outs:
+                v = next(iter(_givens(statement, statement.call.outs.index(v))), v)
+        if isinstance(v, Value) and v in graph.inputs:
+            found.append(ins[graph.inputs.index(v)])
+    return found
 
 
 def _is_left_out(walk: Walk, call: Call, graph: Graph, k: int) -> bool:

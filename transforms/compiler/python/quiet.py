@@ -18,7 +18,7 @@ from ....runtime.ir.opcodes import Function
 from ....runtime.registry import ops_of
 from ....runtime.rules.indexing import add_place, index_add, index_add_at, index_set, place, scatter
 from .printer import to_source
-from .variables import is_no_zero, name_of, pairs_of
+from .variables import is_no_zero, mentions, name_of, pairs_of
 
 __all__ = ["may_warn"]
 
@@ -58,14 +58,19 @@ class _Known(NamedTuple):
     ties: frozenset[str]  # variables that hold `x == x.max()` and the like, and how many there are
     exponentials: frozenset[str]
     safe: frozenset[str]  # what has another number in place of zero
+    positive: _Positive
 
 
 def _known(entries: Collection[tuple[Any, Call]]) -> _Known:
     """What is known of the expressions of a text."""
     ties, exponentials, safe, values = set[str](), set[str](), set[str](), dict[str, Any]()
     for statement, _ in entries:
+        if isinstance(statement, gast.Assign) and getattr(statement.value, "attr", None) == "shape":
+            safe |= mentions(statement.targets[0])  # `n, d = x.shape`
         for name, value in pairs_of(statement):
             values[name] = value
+            if _is_length(value):
+                safe.add(name)
             if isinstance(value, gast.Compare) and isinstance(value.ops[0], gast.Eq):
                 ties.add(name)
             elif isinstance(value, gast.Call) and _called(value) == "exp":
@@ -78,7 +83,72 @@ def _known(entries: Collection[tuple[Any, Call]]) -> _Known:
     divided = itertools.chain.from_iterable(_divisors(statement) for statement, call in entries if not call.quiet)
     divisors = frozenset(to_source(factor) for divisor in divided for factor in _factors(divisor, values))
     helpers = {call.op.fn.__name__ for _, call in entries if _is_silent_helper(call.op.fn)}
-    return _Known(divisors, frozenset(helpers), frozenset(ties), frozenset(exponentials), frozenset(safe))
+    positive = _Positive(entries)
+    return _Known(divisors, frozenset(helpers), frozenset(ties), frozenset(exponentials), frozenset(safe), positive)
+
+
+class _Positive:
+    """Which expressions of a text are greater than zero, whatever the numbers: `np.sqrt(x**2 + 1e-6)`."""
+
+    def __init__(self, entries: Collection[tuple[Any, Call]]) -> None:
+        self._entries = entries
+        self._values: dict[str, Any] | None = None
+
+    def __call__(self, tree: Any) -> bool:
+        """Whether an expression is positive, or NaN."""
+        if self._values is None:
+            self._values = _assigned_once(self._entries)
+        match tree:
+            case gast.Constant():
+                return type(tree.value) in (int, float) and tree.value > 0
+            case gast.Name():
+                return tree.id in self._values and self(self._values[tree.id])
+            case gast.BinOp(left=left, op=gast.Add(), right=right):
+                return (self(left) and self._is_no_less(right)) or (self(right) and self._is_no_less(left))
+            case gast.Call(args=[x]) if _called(tree) == "sqrt":
+                return self(x)
+            case gast.Call(args=[x, y]) if _called(tree) == "maximum":
+                return self(x) or self(y)
+        return False
+
+    def _is_no_less(self, tree: Any) -> bool:
+        """Whether an expression is zero, positive, or NaN."""
+        values = self._values or {}
+        match tree:
+            case gast.Name() if tree.id in values:
+                return self._is_no_less(values[tree.id])
+            case gast.BinOp(op=gast.Pow(), right=gast.Constant(value=int() as power)):
+                return power > 0 and power % 2 == 0
+            case gast.BinOp(left=left, op=gast.Add() | gast.Mult() | gast.Div(), right=right):
+                return self._is_no_less(left) and self._is_no_less(right)
+            case gast.Call() if _called(tree) in ("abs", "absolute", "exp", "square", "len", "var", "std", "norm"):
+                return True
+            case gast.Call() if _called(tree) in ("sqrt", "sum", "mean"):
+                method = isinstance(tree.func, gast.Attribute) and name_of(tree.func.value) not in ("np", None)
+                return self._is_no_less(tree.func.value if method else tree.args[0])
+            case gast.Attribute():
+                return bool(tree.attr == "size")
+        return self(tree)
+
+
+def _assigned_once(entries: Collection[tuple[Any, Call]]) -> dict[str, Any]:
+    """The real variables of a text that stay what they were made, each with its value."""
+    if any(v.type.dtype.kind == "c" for _, call in entries for v in (*call.reads, *call.outs)):
+        return {}
+    values: dict[str, Any] = {}
+    changed: set[str] = set()
+    for statement, _ in entries:
+        for name, value in pairs_of(statement):
+            changed |= {name} & values.keys()
+            values[name] = value
+        for node in gast.walk(statement):
+            if isinstance(node, gast.AugAssign):
+                changed |= mentions(node.target)
+            elif isinstance(node, gast.Subscript) and isinstance(node.ctx, gast.Store):
+                changed |= mentions(node.value)
+            elif isinstance(node, gast.keyword) and node.arg == "out":
+                changed |= mentions(node.value)
+    return {name: value for name, value in values.items() if name not in changed}
 
 
 def _is_silent_helper(function: Any) -> bool:
@@ -100,7 +170,8 @@ def _is_silent(node: Any, known: _Known) -> bool:
         return isinstance(node.op, _SILENT_OPERATORS)
     if isinstance(node, gast.BinOp):
         if isinstance(node.op, gast.Div):
-            return _is_no_zero(node.right, node.left, known) or to_source(node.right) in known.divisors
+            right = node.right
+            return _is_no_zero(right, node.left, known) or to_source(right) in known.divisors or known.positive(right)
         if isinstance(node.op, gast.Pow):
             return isinstance(node.right, gast.Constant) and isinstance(node.right.value, int)
         return isinstance(node.op, _SILENT_OPERATORS)
@@ -136,10 +207,6 @@ def _factors(tree: Any, values: dict[str, Any]) -> Iterator[Any]:
 def _is_no_zero(divisor: Any, dividend: Any, known: _Known) -> bool:
     """Whether a divisor is another number than zero, or is one only where the dividend is NaN, of which nothing is said."""
     match divisor:
-        case gast.Attribute():
-            return bool(divisor.attr == "size")
-        case gast.Subscript():
-            return isinstance(divisor.value, gast.Attribute) and divisor.value.attr == "shape"
         case gast.Constant():
             return bool(divisor.value != 0)
         case gast.BinOp():  # `np.exp(x) + 1.0`
@@ -153,8 +220,18 @@ def _is_no_zero(divisor: Any, dividend: Any, known: _Known) -> bool:
             return True
         case gast.Call(args=[test, instead, x]) if _called(divisor) == "where":
             return is_no_zero(test, instead, x)
+    return _is_length(divisor)
+
+
+def _is_length(tree: Any) -> bool:
+    """Whether an expression is `len(x)`, `x.size` or one of `x.shape`: what is divided by a length of zero is nothing."""
+    match tree:
+        case gast.Attribute():
+            return bool(tree.attr == "size")
+        case gast.Subscript():
+            return isinstance(tree.value, gast.Attribute) and tree.value.attr == "shape"
         case gast.Call():
-            return _called(divisor) == "len"
+            return _called(tree) == "len"
     return False
 
 

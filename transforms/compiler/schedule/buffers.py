@@ -60,7 +60,7 @@ def is_consumed(block: Block, v: Value, call: Call) -> bool:
         return v in block.own
     if not maker.op.inline and call.outs[0].type != v.type:
         return False  # a copy would lie in memory in another order
-    return makes_new_memory(maker) or (maker.op is SCAN and is_own(block, v, call))
+    return makes_new_memory(maker) or (maker.op in (SCAN, COND) and is_own(block, v, call))
 
 
 def _is_filled(call: Call) -> bool:

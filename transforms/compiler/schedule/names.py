@@ -19,6 +19,7 @@ from ..frontend.user_names import (
     names_of_operands,
     names_of_parts,
     plural_of,
+    singular_of,
 )
 from ..passes.scans import Scan
 from .signature import Signature, children, has_attributes
@@ -34,7 +35,7 @@ STEPS = "steps"  # how often a loop has run
 
 def plural(name: str) -> str:
     """Return what a list of such things is called: `hs`, `Ws` of each `W_k`, `steps_list`."""
-    name = re.sub("_[ijk]$", "", name)
+    name = re.sub(r"_([ijk]|\d+)$", "", name)
     return f"{name}_list" if name.endswith(("s", TAKEN)) or not name[-1].isalpha() else plural_of(name)
 
 
@@ -48,7 +49,12 @@ def named_leaves(signature: Signature, inputs: list[Value], read_as: dict[Value,
         if isinstance(tree, Value):
             found[tree] = parameter
         else:
-            found |= {v: names.new(_wish(parameter, keys, read_as.get(v))) for v, keys in _leaves(tree, ())}
+            leaves = list(_leaves(tree, ()))
+            read = {keys[:-1]: read_as[v] for v, keys in leaves if v in read_as}
+            for v, keys in leaves:
+                held = keys[-2] if len(keys) > 1 else parameter  # `Ws`, of which others are read as `W`: so is `Ws[-1]`
+                one = read.get(keys[:-1]) if isinstance(held, str) and singular_of(held) == read.get(keys[:-1]) else None
+                found[v] = names.new(_wish(parameter, keys, read_as.get(v, one)))
     found |= zip(inputs[len(inputs) - len(signature.extras) :], signature.extras, strict=True)
     return found
 
@@ -152,6 +158,7 @@ def name_regions(graph: Graph, wishes: dict[Value, str], stem: str, origins: dic
             tests = {inner.args[1] for inner in scan.calls if inner.op is COND and isinstance(inner.args[1], Value)}
             counts = {inner.outs[-1] for inner in scan.calls if inner.op is SCAN}
             sizes = {v: inner for inner in scan.calls if inner.op in SIZES for v in inner.outs}
+            carried = {c.after: c.param for c in scan.carry if isinstance(c.after, Value)}
             for y in scan.ys:
                 asked = y.value in tests
                 if (asked or y.value in counts) and name(y.value) is None and y.out not in wishes:
@@ -160,12 +167,16 @@ def name_regions(graph: Graph, wishes: dict[Value, str], stem: str, origins: dic
                 if measured is not None and y.out not in wishes:
                     of, word = name(measured.args[0]), "shape" if measured.op is SHAPE else "size"
                     wishes[y.out] = word if of is None else f"{of}_{word}"
-                wish(y.out, y.value)
+                wish(y.out, y.value, carried.get(y.value))
             wishes.setdefault(scan.trips, STEPS)
         else:
             for out in call.outs:
                 if out.type.kind == STACK:
                     wish(out)
+    for out in (out for call in graph.calls for out in call.outs if out.type.kind == STACK):
+        primal = primal_of(out)
+        if primal in wishes and primal.type.kind == STACK and name(out.element) is None:
+            wishes[out] = prefix_of(out) + wishes[primal]
 
 
 def read_as(graph: Graph, signature: Signature, origins: dict[Value, Value]) -> dict[Value, str]:

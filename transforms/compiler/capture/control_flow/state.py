@@ -13,7 +13,7 @@ from .....runtime.registry import require
 from .....tracer.core.dispatch import apply
 from .....tracer.core.tensor_base import Operand, levels_of
 from .....tracer.memory.traced_writes import rebind
-from ....trees import flatten, unflatten
+from ....trees import flatten, paths, unflatten
 from ...frontend.attempts import LoopRejected, Retyped
 from ...frontend.operators import Undefined
 from .examples import copied, covered, joined, over
@@ -56,7 +56,7 @@ def _alike(a: Type, b: Type) -> bool:
 
 
 class Leaves:
-    """A state, taken apart: lists, tuples and dicts of it become their leaves."""
+    """A state, taken apart: lists, tuples, dicts and named tuples of it become their leaves."""
 
     def __init__(self, state: tuple[Any, ...], names: Sequence[str], collected: frozenset[int] = frozenset()) -> None:
         self.state = state
@@ -70,11 +70,16 @@ class Leaves:
             structure: Any = None
             if k in collected:
                 leaves, structure = last_of(value), GROWN
-            elif type(value) in (list, tuple, dict):
+            elif type(value) in (list, tuple, dict) or _is_record(value):
                 leaves, structure = flatten(value)
             self.structures.append((structure, len(leaves)))
             self.values += leaves
-            self.names += [name] if structure is None else [f"{name}_{k}" for k in range(len(leaves))]
+            if structure is None:
+                self.names.append(name)
+            elif structure is GROWN:
+                self.names += [f"{name}_{k}" for k in range(len(leaves))]
+            else:
+                self.names += [_name_of_leaf(name, value, path) for path in paths(value)]
 
     def _state(self, values: Sequence[Any]) -> tuple[Any, ...]:
         found, at = [], 0
@@ -330,6 +335,28 @@ class Params:
 def _same(a: Any, b: Any) -> bool:
     ir = getattr(a, "_ir", None)
     return ir is not None and ir is getattr(b, "_ir", None)
+
+
+def _is_record(value: Any) -> bool:
+    """Whether a value is a named tuple, or a dataclass that nobody can change."""
+    if isinstance(value, tuple):
+        return hasattr(value, "_fields")
+    params = getattr(type(value), "__dataclass_params__", None)
+    return params is not None and params.frozen and not isinstance(value, Operand)
+
+
+def _name_of_leaf(name: str, value: Any, path: tuple[Any, ...]) -> str:
+    """`angle` for `s.angle` and `s["angle"]`, `s_0` for `s[0]`."""
+    words = [name]
+    for key in path:
+        named = isinstance(value, tuple) and hasattr(value, "_fields")
+        word = value._fields[key] if named else key
+        value = getattr(value, key) if hasattr(type(value), "__dataclass_fields__") else value[key]
+        if isinstance(word, str) and word.isidentifier():
+            words = [word]
+        else:
+            words.append(str(word) if isinstance(word, int) and word >= 0 else "part")
+    return "_".join(words)
 
 
 def _label(name: str) -> str | None:
