@@ -130,7 +130,7 @@ def _may_increase(target: Any, v: Any) -> bool:
 
 
 class Read(NamedTuple):
-    """Where `x[positions]` or a scalar was read, and, once `+= v` was done to it, what is needed to write it back as one addition."""
+    """Where `x[positions]` or a scalar was read, and, once `+= v` was done to it, what is needed for one addition there."""
 
     source: weakref.ref[Any]
     held: weakref.ref[Any]  # the array of the source then
@@ -166,7 +166,7 @@ def begun_increase(target: Any, how: str, v: Any) -> Read | None:
 
 
 def increase_at(target: Any, index: Any, value: Any) -> bool:
-    """Write `x[positions] += v` or `x[i, j] += v`, of which `value` is the sum, as one addition at places of x; whether it is one.
+    """Write `x[positions] += v` or `x[i, j] += v`, of which `value` is the sum, as one addition at places; whether it is one.
 
     As `increase`: the cotangent of x passes as it is.
     """

@@ -141,7 +141,9 @@ class Operators(_Base):
         found = through_door(_GETITEM, (self, index), {}) if door is None else door(self, index)
         if found is NotImplemented:
             found = apply(_GETITEM, (self, index), {})
-        if LOCAL.__dict__["depth"] and (isinstance(found._value, np.generic) or (type(index) is not int and not names_once(index))):
+        if LOCAL.__dict__["depth"] and (
+            isinstance(found._value, np.generic) or (type(index) is not int and not names_once(index))
+        ):
             traced_writes.note_read(found, self, index)
         return found  # type: ignore[no-any-return]
 

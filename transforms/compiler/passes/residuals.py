@@ -100,6 +100,7 @@ class _Pair:
     def relieve(self) -> None:
         """Let the reverse loop do without the stacks that it can do without."""
         self.take()
+        self.later()
         places = {v: k for k, v in enumerate(self.maker)}
         whole = [_read_whole(self.reverse.calls, like) for like in (frozenset[Op](), _LIKE)]
         for y in sorted(self.forward.ys, key=lambda y: places.get(y.value, -1)):
@@ -122,6 +123,30 @@ class _Pair:
         _relieve(forward, reverse, self, kept)
         self.forward.calls = _made(self.forward.calls, forward)
         self.reverse.calls = [*self.first, *_made(self.reverse.calls, reverse)]
+
+    def later(self) -> None:
+        """Stack what a trip makes, and not what it begins with, where of that nothing is asked but its shape.
+
+        The reverse had what a trip makes as a value carried backwards.
+        """
+        if self.around is not None:
+            return
+        for y in self.forward.ys:
+            c = next((c for c in self.forward.carry if c.param is y.value and isinstance(c.after, Value)), None)
+            items = self.walking(y)
+            if c is None or y.out in self.kept or len(items) != 1 or c.param.type != c.after.type:
+                continue
+            (item,) = items
+            back = [r for r in self.reverse.carry if r.after is item.param]
+            rest = [v for v in values_in([r.after for r in self.reverse.carry if r not in back]) if v is item.param]
+            fits = len(back) == 1 and _is(back[0].start, c.out) and back[0].out not in self.kept and not rest
+            walked = item.param in values_in([x.value for x in self.reverse.ys])
+            if fits and not walked and all(call.op in SIZES for call in self.reverse.calls if item.param in call.reads):
+                self.stacked[y.value].remove(y)
+                y.value = c.after
+                self.stacked.setdefault(c.after, []).append(y)
+                self.reverse.carry.remove(back[0])
+                self.reverse.replace({back[0].param: item.param})
 
     def take(self) -> None:
         """Let the reverse take from stacks what it would compute as the loop has done."""

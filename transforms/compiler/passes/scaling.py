@@ -53,7 +53,7 @@ class _Magnitude(NamedTuple):
 
 
 _DEEPEST = 64  # calls that one magnitude is followed back through
-_OF_A_SIZE = _Magnitude(0, 63)
+_OF_A_SIZE = _Magnitude(0, 64)  # and of NumPy's ints
 _OF_AN_INT = _Magnitude(0, 1000)  # of Python's, which has no largest one
 _OF_A_ROOT = _Magnitude(-537, 512)
 _NORMAL = {np.dtype(np.float32): _Magnitude(-126, 127), np.dtype(np.float64): _Magnitude(-1022, 1023)}
@@ -174,6 +174,8 @@ class _Magnitudes:
             return _OF_A_SIZE
         if v.type.kind == "python" and v.type.dtype.kind == "i":
             return _OF_AN_INT
+        if v.type.dtype.kind in "iu":
+            return _OF_A_SIZE
         if call is None:
             return None
         if call.op.base in (BROADCAST_TO, EXPAND_DIMS):

@@ -5,6 +5,7 @@ A value of which nobody asks more than its shape is not computed for that: `(h @
 
 from __future__ import annotations
 
+import math
 import operator
 from collections import Counter
 from typing import Any
@@ -61,6 +62,8 @@ def shapes(graph: Graph) -> Graph:
         out = call.outs[0]
         if call.op in SIZES and isinstance(call.args[0], Value):
             v = root(call.args[0])
+            if (length := _known(call, maker.get(v))) is not None:
+                return "is", (length,)
             turned = (
                 call.op is SHAPE and call.backward and v in reshaped
             )  # of `(x @ w).reshape(n, 2, k)` nobody asks more
@@ -87,6 +90,16 @@ def shapes(graph: Graph) -> Graph:
         return None
 
     return rewrite(graph, step)
+
+
+def _known(call: Call, maker: Call | None) -> int | None:
+    """Return the length that a derivative asks of zeros whose shape is written in numbers: that of `np.zeros(1)` is 1."""
+    if maker is None or maker.op.base is not ZEROS or not call.backward or call.op is SHAPE:
+        return None
+    shape = maker.args[0] if type(maker.args[0]) is tuple else (maker.args[0],)
+    if not all(type(n) is int for n in shape):
+        return None
+    return math.prod(shape) if call.op is COUNT else shape[call.args[1]]
 
 
 def _needed(graph: Graph) -> set[Value]:

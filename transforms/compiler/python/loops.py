@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import gast
 
 from ....runtime.ir.graph import Call, Value, values_in
-from ....runtime.ir.known_ops import GETITEM
+from ....runtime.ir.known_ops import GETITEM, ZEROS
 from ....runtime.ir.opcodes import SCAN, STACK, all_calls, is_region
-from ....runtime.rules.control import COUNT, SIZE
+from ....runtime.rules.control import COUNT, SIZE, SIZES
 from ..passes.scans import Carry, Item, Scan
 from ..schedule.buffers import is_steady
 from ..schedule.names import STEPS, TAKEN, plural
@@ -32,7 +33,18 @@ from .written import as_written, constant_name, is_called
 if TYPE_CHECKING:
     from .walk import Walk
 
-__all__ = ["write_scan"]
+__all__ = ["is_bound_within", "write_scan"]
+
+
+def is_bound_within(scan: Scan, c: Carry, maker: Mapping[Value, Call]) -> bool:
+    """Whether each trip makes a carried value anew, and there is one: what it would be before has no reader."""
+    if c.start not in maker or maker[c.start].op.base is not ZEROS or scan.test is not None:
+        return False
+    n = scan.n
+    runs = n > 0 if type(n) is int else isinstance(n, Value) and n in maker and maker[n].op in SIZES
+    made = isinstance(c.after, Value) and c.after is not c.param
+    read = any(c.param in call.reads for call in scan.calls) or c.param in values_in(scan.body.outputs)
+    return bool(made and runs and not read)
 
 
 def write_scan(walk: Walk, loop: Loop) -> Loop:
@@ -135,7 +147,8 @@ class _Loop:
         """Assign the starts to the variables of what is carried; return the number of trips as an expression."""
         walk, starts = self.walk, list[tuple[str, Any]]()
         for c, name in zip(self.carried, self.variables, strict=True):
-            starts.append((name, walk.tree(c.start)))
+            if not is_bound_within(self.scan, c, self.walk.facts.maker):
+                starts.append((name, walk.tree(c.start)))
             self.trees |= {v: name_tree(name) for v in (c.param, c.asked) if v is not None}
         times = None if self.scan.n is None else walk.tree(self.scan.n)
         for statement in moves(sorted(starts, key=lambda pair: is_start(pair[1]))):  # those of zeros beside each other
@@ -204,7 +217,8 @@ class _Loop:
         for c in self.fixed:
             walk.trees[c.out] = self.trees[c.param]
         note_lengths(walk, self.call, [body.lists.lengths])
-        body.nested |= {call.outs[0] for call in self.rows[1:]}  # which are the first, by its name
+        first = {call.args[0]: call for call in reversed(self.rows)}
+        body.nested |= {call.outs[0] for call in self.rows if call not in first.values()}  # the first, by its name
         if self.range is not None:
             body.nested |= {call.outs[0] for call in self.range.calls[:-1]}
 
@@ -319,7 +333,7 @@ class _Loop:
         return Walked(name_tree(name, store=True), tuple(arguments), self.scan.loop.reverse)
 
     def walked_rows(self) -> list[Call]:
-        """The calls that take row after row of one array, where nothing else asks for the place of a trip."""
+        """The calls that take row after row of an array, or of several, where nothing else asks for the place of a trip."""
         scan, walk = self.scan, self.walk
         maker = walk.facts.maker.get(scan.n) if isinstance(scan.n, Value) else None
         calls = [call for call in scan.calls if scan.place in call.reads]
@@ -328,11 +342,14 @@ class _Loop:
         if maker is None or scan.test is not None or scan.place in values_in(scan.body.outputs) or not calls:
             return []
         array = maker.args[0]
-        params = [item.param for item in scan.inv if item.given is array]
-        if not params or not _is_length(maker) or not isinstance(walk.trees.get(array), gast.Name):
+        given = {item.param: item.given for item in scan.inv}
+        if not _is_length(maker) or not all(call.op.base is GETITEM and call.args[1] is scan.place for call in calls):
             return []
-        rows = all(call.op.base is GETITEM and call.args[0] in params and call.args[1] is scan.place for call in calls)
-        return calls if rows else []
+        arrays = dict.fromkeys(
+            given.get(call.args[0]) for call in calls
+        )  # none is shorter than the one that is counted
+        named = all(isinstance(v, Value) and isinstance(walk.trees.get(v), gast.Name) for v in arrays)
+        return calls if named and array in arrays and (len(arrays) == 1 or not scan.loop.reverse) else []
 
     def free_index(self) -> str:
         """A name for the place of a trip that the user has for nothing else."""
@@ -372,14 +389,17 @@ class _Loop:
                 body.trees[x.param] = name_tree(found[name].id)
             else:
                 found[name] = name_tree(named_item(walk, body, x), store=True)
-        if self.rows:
-            row = self.rows[0].outs[0]
-            wish = body.naming.wishes.get(row) or body.naming.read_as.get(row)
-            name = body.naming.names.new("row" if wish is None else wish)
-            self.trees |= {call.outs[0]: name_tree(name) for call in self.rows}
-            body.naming.called |= {call.outs[0]: name for call in self.rows}
-            given = next(item.given for item in self.scan.inv if item.param is self.rows[0].args[0])
-            found = {walk.trees[given].id: name_tree(name, store=True), **found}
+        rows: dict[str, Any] = {}
+        given = {item.param: item.given for item in self.scan.inv}
+        for param in dict.fromkeys(call.args[0] for call in self.rows):
+            taken = [call.outs[0] for call in self.rows if call.args[0] is param]
+            wish = body.naming.wishes.get(taken[0]) or body.naming.read_as.get(taken[0])
+            array = walk.trees[given[param]].id
+            name = body.naming.names.new(wish or ("row" if taken[0].type.kind == "array" else f"{array}_i"))
+            self.trees |= {out: name_tree(name) for out in taken}
+            body.naming.called |= dict.fromkeys(taken, name)
+            rows[array] = name_tree(name, store=True)
+        found = rows | found
         steps = None if self.range is None else self.counted(body)
         head = self.together(found, steps)
         node = head_tree(head)

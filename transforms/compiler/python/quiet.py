@@ -6,6 +6,7 @@ warn where a number is too large for its dtype, and so is the gradient: that is 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 from collections.abc import Collection, Iterable, Iterator
@@ -92,17 +93,19 @@ class _Positive:
 
     def __init__(self, entries: Collection[tuple[Any, Call]]) -> None:
         self._entries = entries
-        self._values: dict[str, Any] | None = None
+
+    @functools.cached_property
+    def values(self) -> dict[str, Any]:
+        """The variables that stay what they were made, each with its value."""
+        return _assigned_once(self._entries)
 
     def __call__(self, tree: Any) -> bool:
         """Whether an expression is positive, or NaN."""
-        if self._values is None:
-            self._values = _assigned_once(self._entries)
         match tree:
             case gast.Constant():
                 return type(tree.value) in (int, float) and tree.value > 0
             case gast.Name():
-                return tree.id in self._values and self(self._values[tree.id])
+                return tree.id in self.values and self(self.values[tree.id])
             case gast.BinOp(left=left, op=gast.Add(), right=right):
                 return (self(left) and self._is_no_less(right)) or (self(right) and self._is_no_less(left))
             case gast.Call(args=[x]) if _called(tree) == "sqrt":
@@ -113,10 +116,9 @@ class _Positive:
 
     def _is_no_less(self, tree: Any) -> bool:
         """Whether an expression is zero, positive, or NaN."""
-        values = self._values or {}
         match tree:
-            case gast.Name() if tree.id in values:
-                return self._is_no_less(values[tree.id])
+            case gast.Name() if tree.id in self.values:
+                return self._is_no_less(self.values[tree.id])
             case gast.BinOp(op=gast.Pow(), right=gast.Constant(value=int() as power)):
                 return power > 0 and power % 2 == 0
             case gast.BinOp(left=left, op=gast.Add() | gast.Mult() | gast.Div(), right=right):
@@ -124,8 +126,9 @@ class _Positive:
             case gast.Call() if _called(tree) in ("abs", "absolute", "exp", "square", "len", "var", "std", "norm"):
                 return True
             case gast.Call() if _called(tree) in ("sqrt", "sum", "mean"):
-                method = isinstance(tree.func, gast.Attribute) and name_of(tree.func.value) not in ("np", None)
-                return self._is_no_less(tree.func.value if method else tree.args[0])
+                method = isinstance(tree.func, gast.Attribute) and name_of(tree.func.value) != "np"
+                of = [tree.func.value] if method else tree.args[:1]
+                return all(map(self._is_no_less, of))
             case gast.Attribute():
                 return bool(tree.attr == "size")
         return self(tree)
@@ -142,12 +145,11 @@ def _assigned_once(entries: Collection[tuple[Any, Call]]) -> dict[str, Any]:
             changed |= {name} & values.keys()
             values[name] = value
         for node in gast.walk(statement):
-            if isinstance(node, gast.AugAssign):
-                changed |= mentions(node.target)
-            elif isinstance(node, gast.Subscript) and isinstance(node.ctx, gast.Store):
-                changed |= mentions(node.value)
-            elif isinstance(node, gast.keyword) and node.arg == "out":
-                changed |= mentions(node.value)
+            match node:
+                case gast.AugAssign(target=written):
+                    changed |= mentions(written)
+                case gast.Subscript(value=written, ctx=gast.Store()) | gast.keyword(arg="out", value=written):
+                    changed |= mentions(written)
     return {name: value for name, value in values.items() if name not in changed}
 
 
@@ -171,7 +173,10 @@ def _is_silent(node: Any, known: _Known) -> bool:
     if isinstance(node, gast.BinOp):
         if isinstance(node.op, gast.Div):
             right = node.right
-            return _is_no_zero(right, node.left, known) or to_source(right) in known.divisors or known.positive(right)
+            if _is_no_zero(right, node.left, known) or to_source(right) in known.divisors or known.positive(right):
+                return True
+            made = known.positive.values.get(name_of(right) or "")  # `R_k`, which is `R[k]`
+            return made is not None and to_source(made) in known.divisors
         if isinstance(node.op, gast.Pow):
             return isinstance(node.right, gast.Constant) and isinstance(node.right.value, int)
         return isinstance(node.op, _SILENT_OPERATORS)

@@ -10,10 +10,11 @@ import gast
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, primal_of, values_in
-from ....runtime.ir.known_ops import EXPAND_DIMS, GETITEM
+from ....runtime.ir.known_ops import EXPAND_DIMS, GETITEM, ZEROS
 from ....runtime.ir.opcodes import LISTED, PARTS, SCAN, has_effects, is_effect, is_region
 from ....runtime.rules.control import GUARD, SIZE, SIZES
 from ..analysis.effects import stays
+from ..passes.scans import Scan
 from ..schedule.blocks import Block
 from ..schedule.program import (
     Assign,
@@ -52,7 +53,7 @@ from .layers import called_in, collapsed, homes_of, lists_of_items, read_in_list
 from .layout import WIDTH
 from .lines import ForkLines, Lines, ReturnLines
 from .literals import constant_tree, given_tree, in_place_of
-from .loops import write_scan
+from .loops import is_bound_within, write_scan
 from .naming import Naming, is_dotted, is_transposed_name, is_vague, is_widened, name_lists
 from .nesting import Nesting, named_program
 from .printer import note, to_source
@@ -398,6 +399,14 @@ class Walk:
             if self.facts.last.get(v, -1) > place or v in self.region.at_end or v in during
         )
 
+    def is_no_start(self, v: Value) -> bool:
+        """Whether zeros are there for a variable alone that each trip of a loop makes anew."""
+        users = self.facts.users.get(v, [])
+        if len(users) != 1 or users[0].op is not SCAN or v in self.facts.outputs:
+            return False
+        scan = Scan(users[0])
+        return any(c.start is v and is_bound_within(scan, c, self.facts.maker) for c in scan.carry)
+
     def nests(self, call: Call, out: Value, tree: Any) -> bool:
         """Whether a value is written inside the one expression that uses it."""
         if "nesting" not in self.steps:
@@ -410,6 +419,8 @@ class Walk:
             if self.returns is not None and not self.region.slots:
                 return self.returns.takes(self, call, tree)
             return is_deferred(self, call, tree)
+        if call.op.base is ZEROS and self.is_no_start(out):
+            return True
         if (
             self.has_name(out, call)
             or out in self.facts.buffers

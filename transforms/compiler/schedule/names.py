@@ -53,7 +53,9 @@ def named_leaves(signature: Signature, inputs: list[Value], read_as: dict[Value,
             read = {keys[:-1]: read_as[v] for v, keys in leaves if v in read_as}
             for v, keys in leaves:
                 held = keys[-2] if len(keys) > 1 else parameter  # `Ws`, of which others are read as `W`: so is `Ws[-1]`
-                one = read.get(keys[:-1]) if isinstance(held, str) and singular_of(held) == read.get(keys[:-1]) else None
+                one = (
+                    read.get(keys[:-1]) if isinstance(held, str) and singular_of(held) == read.get(keys[:-1]) else None
+                )
                 found[v] = names.new(_wish(parameter, keys, read_as.get(v, one)))
     found |= zip(inputs[len(inputs) - len(signature.extras) :], signature.extras, strict=True)
     return found

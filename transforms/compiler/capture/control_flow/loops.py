@@ -16,10 +16,12 @@ from .....runtime.ir.graph import Call, Graph, Value, type_of
 from .....runtime.ir.known_ops import ADD, MULTIPLY, SUBTRACT
 from .....runtime.ir.opcodes import SCAN, Branch, Loop, has_effects
 from .....runtime.registry import require
-from .....runtime.rules.control import guard
+from .....runtime.rules.control import guard, size_of
 from .....tracer.core.tensor_base import Operand, levels_of
 from .....tracer.core.thread_state import grad_mode
+from ...analysis.lengths import source_axis
 from ...frontend.attempts import LoopRejected, Retyped
+from ..sizes import Size
 from .calls import Calls
 from .examples import covered
 from .frames import FEW, NOTHING, WORTH, Frame, refuse_impure
@@ -136,7 +138,8 @@ class Loops(Calls):
                 raise LoopRejected(reason)
             elif start.must_promote(found):
                 first += start.unbound_in(found)
-                before, start = start, start.promoted(found, params.touched(start))
+                shape_of = functools.partial(self._shape_before, start, params, frame)
+                before, start = start, start.promoted(found, params.touched(start), shape_of)
                 self.reordered = self.reordered or before.levels() != start.levels()
                 promoted |= before.unlike(start)
                 loose |= self._loose_in(found)
@@ -158,6 +161,19 @@ class Loops(Calls):
             loose |= promoted | self._loose_in(start)
         walked = [(one, tensors) for (one, _), tensors in zip(layers, items, strict=True)]
         return self._written(start, found, params, frame, index, test, n, loose - set(dead), walked)
+
+    def _shape_before(self, start: Leaves, params: Params, frame: Frame, found: Any) -> tuple[int, ...]:
+        """The shape of what a trip makes, in sizes that are known before the loop where they follow from what is read."""
+        makers = {out: call for call in frame.calls for out in call.outs}
+        starts = [getattr(start.values[k], "_ir", None) for k in start.places]
+        before = dict(zip(params.before, starts, strict=True)) | {v: v for v in self.seen if v not in makers}
+        shape: list[int] = []
+        for axis, length in enumerate(map(int, np.shape(found._value))):
+            of, k = source_axis(found._ir, axis, makers)
+            v = before.get(of) if length > 1 else None
+            same = v is not None and v.type.shape[k : k + 1] == (length,)
+            shape.append(Size(length, (size_of, v, k), self.capture) if same else length)
+        return tuple(shape)
 
     def _loose_in(self, state: Leaves) -> set[str]:
         return {

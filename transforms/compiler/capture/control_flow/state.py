@@ -196,13 +196,18 @@ class Leaves:
         """The vmaps whose axes its leaves hide."""
         return {k: levels_of(v) for k, v in enumerate(self.values) if levels_of(v)}
 
-    def promoted(self, found: Leaves, written: Sequence[int] = ()) -> Leaves:
-        """The state that starts with the types it has after a trip, which has `written` into some leaves."""
+    def promoted(
+        self, found: Leaves, written: Sequence[int] = (), shape_of: Callable[[Any], tuple[int, ...]] | None = None
+    ) -> Leaves:
+        """The state that starts with the types it has after a trip, which has `written` into some leaves.
+
+        `shape_of` says the shape of what only the trip binds, in sizes that are known before the loop.
+        """
         made = Leaves((), ())
         made.state, made.variables, made.collected = self.state, self.variables, self.collected
         made.names, made.structures = self.names, self.structures
         made.values = [
-            _promoted(*_repeated(a, b, k in written), name) if _is_carried(b) else a
+            _promoted(*_repeated(a, b, k in written), name, shape_of or _shape) if _is_carried(b) else a
             for k, (a, b, name) in enumerate(zip(self.values, found.values, self.names, strict=True))
         ]
         return made
@@ -411,12 +416,12 @@ def _is_opened(a: Any, b: Any) -> bool:
     return _shape(a) == () and _type(a).kind == "array" and _type(b).kind == "scalar"
 
 
-def _promoted(a: Any, b: Any, name: str) -> Any:
+def _promoted(a: Any, b: Any, name: str, shape_of: Callable[[Any], tuple[int, ...]]) -> Any:
     """`a` as the type of `b`."""
     t = _type(b)
     if is_unbound(a):
         if t.kind == "array":
-            shape = (*[level.size for level in levels_of(b)], *_shape(b))
+            shape = (*[level.size for level in levels_of(b)], *(_shape(b) if levels_of(b) else shape_of(b)))
             return covered(apply(require(np.zeros), (shape, t.dtype), {}), levels_of(b))
         return t.dtype.type(0) if t.kind == "scalar" else type(plain_sample(b))(0)
     before = _type(a)
