@@ -105,12 +105,12 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
             order.remove(k)
             order.append(k)
         a = np.transpose(a, order)
-    shape = a.shape[-(np.ndim(a) - np.ndim(b)) :]
+    shape = np.shape(a)[-(np.ndim(a) - np.ndim(b)) :]
     n = math.prod(shape)
-    if math.prod(a.shape) != n * n:
+    if math.prod(np.shape(a)) != n * n:
         raise np.linalg.LinAlgError(
             f"np.linalg.tensorsolve needs a square matrix, but the axes of the unknown have {n} elements and the others "
-            f"{math.prod(a.shape) // n}"
+            f"{math.prod(np.shape(a)) // n}"
         )
     return np.reshape(np.linalg.solve(np.reshape(a, (n, n)), np.ravel(b)), shape)
 

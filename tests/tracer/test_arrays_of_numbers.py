@@ -311,3 +311,19 @@ def test_lists_beside_arrays_are_joined():
         assert gs.compile(gs.grad(f))(x, y) == dx
     rows = lambda x: np.sum(np.vstack([[x, 1.0], (x, x)]) * np.array([[1.0, 2.0], [3.0, 4.0]]))
     assert gs.grad(rows)(2.0) == 8.0
+
+
+@pytest.mark.parametrize("x", [0.3, -0.7, np.float64(0.3), np.array(0.3)])
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (np.median, 1.0), (np.nanmedian, 1.0), (lambda x: np.quantile(x, 0.25), 1.0), (lambda x: np.percentile(x, 90.0), 1.0),
+        (np.linalg.norm, np.sign), (lambda x: np.linalg.vector_norm(x, ord=1), np.sign),
+        (lambda x: np.linalg.vector_norm(x, ord=np.inf), np.sign), (lambda x: np.vdot(0.5, x), 0.5),
+        (lambda x: np.vdot(x, 0.5), 0.5),
+    ],
+)  # fmt: skip
+def test_functions_of_arrays_take_one_number_of_pythons_too(f, slope, x):
+    expected = slope(x) if callable(slope) else slope
+    assert gs.grad(f)(x) == gs.compile(gs.grad(f))(x) == gs.jvp(f, (x,), (1.0,))[1] == expected
+    assert gs.grad(gs.grad(f))(x) == 0.0

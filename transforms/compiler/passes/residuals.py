@@ -53,6 +53,7 @@ def _relieve(forward: Scans, reverse: Scans, around: _Pair | None, kept: set[Val
         if call.args[2]:
             for known, scan in forward.items():
                 pair = _Pair(scan, walking, around, kept)
+                pair.others = [other for other in reverse.values() if other is not walking]
                 if known is not call and any(_is(pair.outer(y.out), x.given) for y in scan.ys for x in walking.xs):
                     pair.relieve()
 
@@ -79,6 +80,7 @@ class _Pair:
         self.known: dict[Value, Any] = {forward.place: reverse.place}
         self.first: list[Call] = []  # what the reverse computes again
         self.shown = seen_from_outside(reverse.body)  # what may be seen as memory, which stays the same memory
+        self.others: list[Scan] = []  # which may walk the same stacks
         self.stacked: dict[Value, list[Stacked]] = {}  # the stacks of the one loop, by the value that they hold
         for y in forward.ys:
             if isinstance(y.value, Value):
@@ -100,7 +102,6 @@ class _Pair:
     def relieve(self) -> None:
         """Let the reverse loop do without the stacks that it can do without."""
         self.take()
-        self.later()
         places = {v: k for k, v in enumerate(self.maker)}
         whole = [_read_whole(self.reverse.calls, like) for like in (frozenset[Op](), _LIKE)]
         for y in sorted(self.forward.ys, key=lambda y: places.get(y.value, -1)):
@@ -118,6 +119,7 @@ class _Pair:
                 if found is not _NOT:
                     self.reverse.xs.remove(item)
                     self.reverse.replace({item.param: found})
+        self.later()
         kept = _read(self.forward.calls) | set(values_in([c.after for c in self.forward.carry]))
         forward, reverse = _scans(self.forward.calls), _scans(self.reverse.calls)
         _relieve(forward, reverse, self, kept)
@@ -129,19 +131,21 @@ class _Pair:
 
         The reverse had what a trip makes as a value carried backwards.
         """
-        if self.around is not None:
+        if self.around is not None or not self.goes_back():
             return
+        elsewhere = {x.given for scan in self.others for x in scan.xs}
         for y in self.forward.ys:
             c = next((c for c in self.forward.carry if c.param is y.value and isinstance(c.after, Value)), None)
             items = self.walking(y)
-            if c is None or y.out in self.kept or len(items) != 1 or c.param.type != c.after.type:
+            if c is None or y.out in self.kept | elsewhere or len(items) != 1 or c.param.type != c.after.type:
                 continue
             (item,) = items
             back = [r for r in self.reverse.carry if r.after is item.param]
             rest = [v for v in values_in([r.after for r in self.reverse.carry if r not in back]) if v is item.param]
             fits = len(back) == 1 and _is(back[0].start, c.out) and back[0].out not in self.kept and not rest
             walked = item.param in values_in([x.value for x in self.reverse.ys])
-            if fits and not walked and all(call.op in SIZES for call in self.reverse.calls if item.param in call.reads):
+            reading = [call for call in (*self.first, *self.reverse.calls) if item.param in call.reads]
+            if fits and not walked and all(call.op in SIZES for call in reading):
                 self.stacked[y.value].remove(y)
                 y.value = c.after
                 self.stacked.setdefault(c.after, []).append(y)
@@ -214,13 +218,18 @@ class _Pair:
         made = again[v] = Call(call.op, args, (like(v),), call.site, self.reverse.call.backward, True)
         return made.outs[0]
 
-    def backwards(self, v: Value) -> Any:
-        """A value carried backwards: what a trip makes is what the next one begins with, which is stacked."""
+    def goes_back(self) -> bool:
+        """Whether the reverse makes the trips of the loop, the last one first."""
         forward, reverse = self.forward, self.reverse
         counts = [self.outer(forward.trips), *[self.outer(forward.n)] * (forward.test is None)]
         if forward.loop.reverse == reverse.loop.reverse or reverse.test is not None:
-            return _NOT
-        if reverse.n is not None and all(key_of(reverse.n) != key_of(n) for n in counts):
+            return False
+        return reverse.n is None or any(key_of(reverse.n) == key_of(n) for n in counts)
+
+    def backwards(self, v: Value) -> Any:
+        """A value carried backwards: what a trip makes is what the next one begins with, which is stacked."""
+        forward, reverse = self.forward, self.reverse
+        if not self.goes_back():
             return _NOT
         for c in [c for c in forward.carry if c.after is v and c.param is not v]:
             start, before = self.outer(c.out), self.find(c.param, {}, None)

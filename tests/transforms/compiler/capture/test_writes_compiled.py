@@ -517,3 +517,91 @@ def test_what_is_added_at_positions_is_what_it_was_then(f: Any) -> None:
     found = result(gs.compile(transform))
     assert found[0] == value
     assert all(a.tobytes() == b.tobytes() for a, b in zip(found[1], gradients, strict=True))
+
+
+# Scalars of arrays -------------------------------------------------------------------------------------------------------
+
+
+def beam(x: Any) -> Any:
+    n = len(x)
+    K = np.zeros((n, n))
+    for i in range(n):
+        K[i, i] += 6 * x[i]
+        if i > 0:
+            K[i, i - 1] -= 4 * x[i]
+            K[i - 1, i] -= 4 * x[i]
+    return np.sum(np.sin(K) * np.arange(n))
+
+
+def both_ways(x: Any) -> Any:
+    d = np.zeros(len(x))
+    for i in range(len(x)):
+        if x[i] > 0:
+            d[i] += x[i]
+        else:
+            d[i - 1] -= x[i] ** 2
+        d[0] += x[i] ** 2
+    return d @ d
+
+
+def read_again(x: Any) -> Any:
+    y = x * 2.0
+    part = y[1]
+    part += x[0]
+    y[1] = part
+    y[-1] += part
+    y[2] -= y[2] * x[0]
+    return np.sum(y**2) * part
+
+
+def written_in_between(x: Any) -> Any:
+    y = x * 2.0
+    part = y[1]
+    y[1] = x[0] ** 2
+    part += x[2]
+    y[1] = part
+    return np.sum(y**3)
+
+
+def put_elsewhere(x: Any) -> Any:
+    y = x * 2.0
+    part = y[1]
+    part += x[2]
+    y[0] = part
+    part = y[1]
+    part += x[0]
+    part *= x[1]
+    y[1] = part
+    return np.sum(y**3)
+
+
+@pytest.mark.parametrize("f", [beam, both_ways, read_again, written_in_between, put_elsewhere])
+def test_what_is_added_to_one_element_is_equal_in_all_ways(f: Any) -> None:
+    transform = gs.value_and_grad(f)
+    compiled, native = gs.compile(transform), gs.compile(transform, target="native")
+    for x in (np.array([0.3, -0.5, 1.25, 0.75]), np.array([-0.3, 0.5, 0.0, 2.0]), np.arange(4.0)):
+        expected, found = transform(x), compiled(x)
+        assert f(x) == expected[0] == found[0]
+        assert found[1].tobytes() == expected[1].tobytes()
+        np.testing.assert_allclose(native(x)[1], expected[1], rtol=1e-14)
+    gs.check_grads(f, (np.array([0.3, -0.5, 1.25, 0.75]),), order=2)
+
+
+def test_what_is_added_to_one_element_leaves_the_cotangent_of_the_rest_alone() -> None:
+    source = str(gs.compile(gs.grad(beam)).source(np.ones(5)))
+    assert re.search(r"\bd_x\[i\] \+= d_K\[i, i\] \* 6\.0", source)
+    assert "d_K[i, i] =" not in source
+    assert "np.array(" not in source
+
+
+def test_what_a_branch_has_written_stays_in_its_array_and_keeps_its_name() -> None:
+    def f(x: Any) -> Any:
+        d = np.zeros(len(x))
+        if x[0] > 0:
+            d[1] += x[0]
+        d[2] += x[1]
+        return d @ d
+
+    source = str(gs.compile(gs.grad(f)).source(np.ones(4)))
+    assert "np.array(" not in source
+    assert set(re.findall(r"^ +(\w+)(?:\[\d\])? \+?= ", source, re.M)) == {"d", "d_x", "taken", "twice_d"}

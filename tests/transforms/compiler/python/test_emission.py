@@ -365,13 +365,15 @@ def test_warnings_are_off_only_where_something_can_warn() -> None:
     for calm in (
         lambda x: np.sum(x * x), np.mean, lambda x: np.sum(x / np.sum(np.log(x * x))),
         lambda x: np.sum(x / np.linalg.norm(x)), lambda x: np.sum(np.log(np.sum(np.exp(x - np.max(x))))),
-        lambda x: np.sum(x @ np.sin(x) * np.tanh(x) ** 3),
+        lambda x: np.sum(x @ np.sin(x) * np.tanh(x) ** 3), lambda x: np.sum(np.sqrt(x[1:] ** 2 + x[:-1] ** 2 + 1e-6)),
+        lambda x: np.sum(np.sqrt((x**2).sum() + 1e-9) * np.sqrt(np.mean(np.abs(x)) + 0.5)),
     ):  # fmt: skip
         assert "errstate" not in body(gs.value_and_grad(calm), V), body(gs.value_and_grad(calm), V)
     for warns in (
         np.max, lambda x: np.sum(np.sqrt(x)), lambda x: np.sum(np.logaddexp(0.0, x)), lambda x: np.sum(x**0.5),
         lambda x: np.sum(np.cbrt(x)), np.prod, lambda x: np.sum(np.log1p(x)), lambda x: np.sum(np.arcsin(x)),
-        lambda x: np.sum(x**-2),
+        lambda x: np.sum(x**-2), lambda x: np.sum(np.sqrt(x**3 + 1e-6)), lambda x: np.sum(np.sqrt(x**2 - 1e-6)),
+        lambda x: np.sum(np.sqrt(x**2 * 2.0)),
     ):  # fmt: skip
         text = body(gs.value_and_grad(warns), np.abs(V) / 4)
         assert "errstate" in text, text

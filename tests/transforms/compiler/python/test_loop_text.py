@@ -778,3 +778,77 @@ def test_nothing_is_added_to_squares() -> None:
     text = str(gs.compile(f).source(*args))
     assert "0 + (" not in text
     assert "(W**2).sum() + (W_2**2).sum()" in text
+
+
+def test_a_zip_of_arrays_stays_one() -> None:
+    def f(x: Any, source: Any, measured: Any) -> Any:
+        error = 0.0
+        for s, m in zip(source, measured, strict=True):
+            x = x * 0.9 + s
+            error += (x[-1] - m) ** 2
+        return error
+
+    source = str(gs.source(gs.grad(f), V, np.ones(5), np.ones(5)))
+    assert "for s, m in zip(source, measured):" in source
+
+
+def first_bound(x: Any, n: int) -> Any:
+    for _ in range(n):
+        y = np.tanh(x)
+        x = x + 0.1 * y
+    return np.sum(y * x)
+
+
+def first_bound_in_arms(x: Any, n: int) -> Any:
+    for _ in range(n):
+        y = x * 2 if x[0] > 0 else x * 3
+        x = x - y * 0.1
+    return np.sum(y)
+
+
+def first_bound_by_sums(x: Any, n: int) -> Any:
+    for _ in range(n):
+        y = np.einsum("i,j->ij", x, x)
+        z = np.linalg.solve(y + 3 * np.eye(len(x)), y.sum(axis=0))
+        x = x + (y @ z) * 0.01
+    return np.sum(y[0]) + np.sum(z[None, :])
+
+
+@pytest.mark.parametrize("f", [first_bound, first_bound_in_arms, first_bound_by_sums])
+def test_what_a_loop_binds_first_may_have_any_length(f: Any) -> None:
+    gradient = gs.grad(f)
+    compiled = gs.compile(gradient)
+    for n in range(2, 8):
+        x = np.cos(np.arange(1.0, n + 1.0)) + 2.0
+        np.testing.assert_array_equal(compiled(x, 4), gradient(x, 4))
+    assert str(gs.explain(compiled)).startswith(f"{f.__name__}: 1 specialisation ")
+
+
+def test_what_a_loop_binds_first_has_no_start_in_the_text() -> None:
+    source = str(gs.source(gs.grad(first_bound), V, 4))
+    assert "np.zeros" not in source.partition("# backward")[0]
+    assert "for y in reversed(ys):" in source
+    with pytest.raises(UnboundLocalError):
+        gs.compile(gs.grad(first_bound))(V, 0)
+
+
+def test_lists_of_what_comes_last_are_called_after_the_list() -> None:
+    def f(x: Any, a: Any) -> Any:
+        out = [x[0]]
+        for t in range(1, len(x)):
+            out.append(a * x[t] + out[-1] ** 2)
+        return np.sum(np.array(out) ** 2)
+
+    source = str(gs.source(gs.grad(f), np.ones(9), 0.5))
+    assert "d_outs = list(" in source
+    assert "_list" not in source
+
+
+def test_what_is_read_of_a_list_beside_its_items_is_called_as_one_of_them() -> None:
+    def f(Ws: Any, x: Any) -> Any:
+        for W in Ws[:-1]:
+            x = np.tanh(x @ W)
+        return np.sum(x @ Ws[-1])
+
+    Ws = [np.ones((3, 4)), np.ones((4, 5)), np.ones((5, 2))]
+    assert "W, W_2, W_3 = Ws" in str(gs.source(gs.grad(f), Ws, np.ones((2, 3))))

@@ -166,7 +166,9 @@ class Loops(Calls):
         """The shape of what a trip makes, in sizes that are known before the loop where they follow from what is read."""
         makers = {out: call for call in frame.calls for out in call.outs}
         starts = [getattr(start.values[k], "_ir", None) for k in start.places]
-        before = dict(zip(params.before, starts, strict=True)) | {v: v for v in self.seen if v not in makers}
+        visible = {*self.capture.findings.graph.inputs, *(v for call in self.root() for v in call.outs)}
+        visible.update(v for around in self.frames for v in around.made)
+        before = dict(zip(params.before, starts, strict=True)) | {v: v for v in self.seen if v in visible}
         shape: list[int] = []
         for axis, length in enumerate(map(int, np.shape(found._value))):
             of, k = source_axis(found._ir, axis, makers)
