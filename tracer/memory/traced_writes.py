@@ -119,7 +119,7 @@ def increase(target: Any, how: str, v: Any) -> bool:
 def _may_increase(target: Any, v: Any) -> bool:
     """Whether `target += v` leaves the dtype and shape of both as they are."""
     held, given = target._value, v._value if isinstance(v, Operand) else v
-    if not (isinstance(held, (np.ndarray, np.generic)) or is_array(held)) or held.dtype.kind != "f":
+    if not (is_array(held) or isinstance(held, np.generic)) or held.dtype.kind != "f":
         return False
     if levels_of(target) or levels_of(v):
         return False

@@ -414,6 +414,10 @@ class Capture:
             return plain
         return Shape(ir, [Size(n, (size_of, ir, k), self) for k, n in enumerate(plain)])
 
+    def length(self, v: Value, axis: int) -> int:
+        """The length of an axis of a value, as a size that remembers where it is from."""
+        return Size(v.type.shape[axis], (size_of, v, axis), self)
+
     def of_sizes(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Return what a function of numbers gives, traced, where sizes are among them; NotImplemented where none is."""
         return self.counted.of(fn, args)

@@ -16,12 +16,11 @@ from .....runtime.ir.graph import Call, Graph, Value, type_of
 from .....runtime.ir.known_ops import ADD, MULTIPLY, SUBTRACT
 from .....runtime.ir.opcodes import SCAN, Branch, Loop, has_effects
 from .....runtime.registry import require
-from .....runtime.rules.control import guard, size_of
+from .....runtime.rules.control import guard
 from .....tracer.core.tensor_base import Operand, levels_of
 from .....tracer.core.thread_state import grad_mode
 from ...analysis.lengths import source_axis
 from ...frontend.attempts import LoopRejected, Retyped
-from ..sizes import Size
 from .calls import Calls
 from .examples import covered
 from .frames import FEW, NOTHING, WORTH, Frame, refuse_impure
@@ -174,7 +173,7 @@ class Loops(Calls):
             of, k = source_axis(found._ir, axis, makers)
             v = before.get(of) if length > 1 else None
             same = v is not None and v.type.shape[k : k + 1] == (length,)
-            shape.append(Size(length, (size_of, v, k), self.capture) if same else length)
+            shape.append(self.capture.length(v, k) if same else length)
         return tuple(shape)
 
     def _loose_in(self, state: Leaves) -> set[str]:
