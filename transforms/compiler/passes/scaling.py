@@ -151,13 +151,11 @@ class _Magnitudes:
         self._known: dict[Value, _Magnitude | None] = {}
 
     def share(self, v: Any) -> Call | None:
-        """The call that divides by a size, as a mean's derivative does: it costs as little as a product with its result."""
+        """The call of a derivative that divides by a size, as a mean's does: it costs no more than a product with its result."""
         call = self.maker.get(v) if isinstance(v, Value) else None
-        size = (
-            self.maker.get(call.args[1])
-            if call is not None and call.op.base is DIVIDE and isinstance(call.args[1], Value)
-            else None
-        )
+        if call is None or call.op.base is not DIVIDE or not call.backward or not isinstance(call.args[1], Value):
+            return None
+        size = self.maker.get(call.args[1])
         return call if size is not None and size.op in (COUNT, SIZE) else None
 
     def of(self, v: Any, depth: int = 0) -> _Magnitude | None:

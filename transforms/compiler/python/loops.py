@@ -345,9 +345,8 @@ class _Loop:
         given = {item.param: item.given for item in scan.inv}
         if not _is_length(maker) or not all(call.op.base is GETITEM and call.args[1] is scan.place for call in calls):
             return []
-        arrays = dict.fromkeys(
-            given.get(call.args[0]) for call in calls
-        )  # none is shorter than the one that is counted
+        # None of them is shorter than the one whose length is the number of trips.
+        arrays = dict.fromkeys(given.get(call.args[0]) for call in calls)
         named = all(isinstance(v, Value) and isinstance(walk.trees.get(v), gast.Name) for v in arrays)
         return calls if named and array in arrays and (len(arrays) == 1 or not scan.loop.reverse) else []
 

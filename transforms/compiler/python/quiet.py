@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import gast
@@ -35,6 +35,7 @@ _SILENT = frozenset(
      "subtract", "sum", "swapaxes", "take", "take_along_axis", "tanh", "tensordot", "tile", "trace", "transpose", "tril",
      "triu", "type", "vdot", "where", "zeros", "zeros_like", "zip"]
 )  # fmt: skip
+_DEEPEST = 64  # expressions that the sign of one is followed back through
 _AT_PLACES = ops_of(operator.getitem, index_add, index_set, place, add_place, scatter, index_add_at)
 _SILENT_NODES = (
     gast.Assign, gast.Attribute, gast.AugAssign, gast.Compare, gast.Constant, gast.Delete, gast.Dict, gast.Expr, gast.For,
@@ -93,45 +94,59 @@ class _Positive:
 
     def __init__(self, entries: Collection[tuple[Any, Call]]) -> None:
         self._entries = entries
+        self._known: dict[tuple[bool, str], bool] = {}
 
     @functools.cached_property
     def values(self) -> dict[str, Any]:
         """The variables that stay what they were made, each with its value."""
         return _assigned_once(self._entries)
 
-    def __call__(self, tree: Any) -> bool:
-        """Whether an expression is positive, or NaN."""
+    def __call__(self, tree: Any, depth: int = 0) -> bool:
+        """Whether an expression is positive, or NaN; of one that is made of very many it is not known."""
+        depth += 1
         match tree:
             case gast.Constant():
                 return type(tree.value) in (int, float) and tree.value > 0
             case gast.Name():
-                return tree.id in self.values and self(self.values[tree.id])
+                return self._of_variable(self, tree.id, depth)
             case gast.BinOp(left=left, op=gast.Add(), right=right):
-                return (self(left) and self._is_no_less(right)) or (self(right) and self._is_no_less(left))
+                one = self(right, depth)
+                return (one or self(left, depth)) and self._is_no_less(left if one else right, depth)
             case gast.Call(args=[x]) if _called(tree) == "sqrt":
-                return self(x)
+                return self(x, depth)
             case gast.Call(args=[x, y]) if _called(tree) == "maximum":
-                return self(x) or self(y)
+                return self(x, depth) or self(y, depth)
         return False
 
-    def _is_no_less(self, tree: Any) -> bool:
+    def _is_no_less(self, tree: Any, depth: int) -> bool:
         """Whether an expression is zero, positive, or NaN."""
+        depth += 1
         match tree:
-            case gast.Name() if tree.id in self.values:
-                return self._is_no_less(self.values[tree.id])
+            case gast.Name():
+                return self._of_variable(self._is_no_less, tree.id, depth)
             case gast.BinOp(op=gast.Pow(), right=gast.Constant(value=int() as power)):
                 return power > 0 and power % 2 == 0
+            case gast.BinOp(left=gast.Name(id=one), op=gast.Mult(), right=gast.Name(id=other)) if one == other:
+                return True
             case gast.BinOp(left=left, op=gast.Add() | gast.Mult() | gast.Div(), right=right):
-                return self._is_no_less(left) and self._is_no_less(right)
+                return self._is_no_less(left, depth) and self._is_no_less(right, depth)
             case gast.Call() if _called(tree) in ("abs", "absolute", "exp", "square", "len", "var", "std", "norm"):
                 return True
             case gast.Call() if _called(tree) in ("sqrt", "sum", "mean"):
                 method = isinstance(tree.func, gast.Attribute) and name_of(tree.func.value) != "np"
                 of = [tree.func.value] if method else tree.args[:1]
-                return all(map(self._is_no_less, of))
+                return all(self._is_no_less(x, depth) for x in of)
             case gast.Attribute():
                 return bool(tree.attr == "size")
-        return self(tree)
+        return self(tree, depth)
+
+    def _of_variable(self, asked: Callable[[Any, int], bool], name: str, depth: int) -> bool:
+        """Ask that of the value of a variable, each once: of `y * y` of `y * y` there are many ways down."""
+        key = asked is self, name
+        if key not in self._known:
+            self._known[key] = False  # until it is known: a loop may go in circles
+            self._known[key] = name in self.values and depth < _DEEPEST and asked(self.values[name], depth)
+        return self._known[key]
 
 
 def _assigned_once(entries: Collection[tuple[Any, Call]]) -> dict[str, Any]:
