@@ -366,7 +366,8 @@ def test_warnings_are_off_only_where_something_can_warn() -> None:
         lambda x: np.sum(x * x), np.mean, lambda x: np.sum(x / np.sum(np.log(x * x))),
         lambda x: np.sum(x / np.linalg.norm(x)), lambda x: np.sum(np.log(np.sum(np.exp(x - np.max(x))))),
         lambda x: np.sum(x @ np.sin(x) * np.tanh(x) ** 3), lambda x: np.sum(np.sqrt(x[1:] ** 2 + x[:-1] ** 2 + 1e-6)),
-        lambda x: np.sum(np.sqrt(x * x + 1.0)), lambda x: np.sum(np.sqrt((x**2).sum() + 1e-9) * np.sqrt(np.mean(np.abs(x)) + 0.5)),
+        lambda x: np.sum(np.sqrt(x * x + 1.0)),
+        lambda x: np.sum(np.sqrt((x**2).sum() + 1e-9) * np.sqrt(np.mean(np.abs(x)) + 0.5)),
     ):  # fmt: skip
         assert "errstate" not in body(gs.value_and_grad(calm), V), body(gs.value_and_grad(calm), V)
     for warns in (
