@@ -79,9 +79,6 @@ def capture(
         raise CompileError(f"gs.export: `{label}` cannot be exported, because it runs eagerly: {made}.")
     if isinstance(made, Unwritten):
         raise CompileError(f"gs.export: `{label}` could not be written as source ({made.error!r}).") from made.error
-    problem = made.first_check(result)
-    if problem is not None:
-        raise VerifyError(f"gs.export: `{label}` differs from eager ({problem}). Please report it.")
     if made.entry.specialisation.signature.writes and (made.entry.extras or not writes):
         raise CompileError(
             f"gs.export: `{label}` writes into an array that it is given, and an exported module calls it more than once "
@@ -115,6 +112,9 @@ def capture(
             f"gs.export: `{label}` draws random numbers from `{other}`, which it reads from outside, and an exported module "
             "gives the same for the same arguments. Draw before, and pass the numbers."
         )
+    problem = made.first_check(result)
+    if problem is not None:
+        raise VerifyError(f"gs.export: `{label}` differs from eager ({problem}). Please report it.")
     specialisation = made.entry.specialisation
     return Captured(
         specialisation.text,
