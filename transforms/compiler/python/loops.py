@@ -297,7 +297,8 @@ class _Loop:
             self.fetch(body, xs)
             return Head(test=test)
         if self.indexed and self.range is None:
-            self.index = body.naming.names.new(body.naming.wishes.get(scan.place) or self.free_index())
+            wish = body.naming.wishes.get(scan.place) or "_"
+            self.index = body.naming.names.new(wish if wish.strip("_") else self.free_index())  # `_` is read here
             self.trees[scan.place] = name_tree(self.index)
         target: Any = name_tree(self.index or "_", store=True)
         if self.walks:

@@ -852,3 +852,15 @@ def test_what_is_read_of_a_list_beside_its_items_is_called_as_one_of_them() -> N
 
     Ws = [np.ones((3, 4)), np.ones((4, 5)), np.ones((5, 2))]
     assert "W, W_2, W_3 = Ws" in str(gs.source(gs.grad(f), Ws, np.ones((2, 3))))
+
+
+def test_a_trip_that_the_user_does_not_name_has_a_name_where_it_is_read() -> None:
+    def f(x: Any) -> Any:
+        hs = []
+        for _ in range(4):
+            h = np.tanh(x)
+            hs.append(h)
+            x = x + 0.1 * h
+        return np.sum(hs[-1] * x)
+
+    assert "for i in reversed(range(4)):" in str(gs.source(gs.grad(f), V))
