@@ -234,6 +234,26 @@ class Slotted:
     w: Any
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Halved:
+    """One that computes a field of its own."""
+
+    x: Any
+    half: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "half", self.x * 0.5)
+
+
+def test_a_frozen_dataclass_may_compute_when_it_is_made() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(Halved(x).half ** 2) + np.sum(Frozen([x], 1.0).layers[0])
+
+    x = np.array([1.0, -3.0])
+    np.testing.assert_array_equal(gs.grad(f)(x), 0.5 * x + 1.0)
+    assert type(Halved(x)) is Halved
+
+
 def test_dicts_lists_tuples() -> None:
     w, b = np.array([1.0, 2.0]), np.array(3.0)
 

@@ -636,11 +636,12 @@ class Scope:
             "__post_init__": self.rebuild(member(cls, "__post_init__")),
             "__init_subclass__": _no_one,
         }
-        made.__class__ = type.__new__(type, cls.__name__, (cls,), space)
+        as_class = functools.partial(object.__setattr__, made, "__class__")  # of a frozen one too
+        as_class(type.__new__(type, cls.__name__, (cls,), space))
         try:
             init(made, *args, **kwargs)
         finally:
-            made.__class__ = cls
+            as_class(cls)
 
     def rebuild(self, function: Any) -> Any:
         """`function` over this scope: plain functions, methods, partials and callable objects of the user."""

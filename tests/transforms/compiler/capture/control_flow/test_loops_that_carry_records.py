@@ -26,6 +26,29 @@ class Fixed:
     vel: Any
 
 
+@dataclasses.dataclass(frozen=True)
+class Moving:
+    """The same, with methods."""
+
+    pos: Any
+    vel: Any
+
+    @property
+    def energy(self) -> Any:
+        return np.sum(self.vel**2)
+
+    def moved(self, k: Any) -> Moving:
+        return Moving(self.pos + 0.1 * self.vel, self.vel - 0.1 * k * self.pos)
+
+
+@dataclasses.dataclass(frozen=True)
+class Nested:
+    """A record within a record."""
+
+    body: Point
+    time: float
+
+
 def force(s: Any, k: Any) -> Any:
     return np.array([-k * s.pos[0], -k * s.pos[1] + s.vel[0] * 0.1])
 
@@ -83,6 +106,33 @@ def fixed_and_replaced(s: Fixed, k: Any, n: int) -> Any:
     return np.sum(s.pos**2)
 
 
+def by_methods(s: Point, k: Any, n: int) -> Any:
+    moving, energy = Moving(*s), 0.0
+    for _ in range(n):
+        moving = moving.moved(k)
+        energy += moving.energy
+    return energy
+
+
+def one_in_another(s: Point, k: Any, n: int) -> Any:
+    state = Nested(s, 0.0)
+    for _ in range(n):
+        body = state.body
+        state = Nested(Point(body.pos + 0.1 * body.vel, body.vel * k), state.time + 0.1)
+    return np.sum(state.body.pos) * state.time
+
+
+def in_either_arm(s: Point, k: Any, n: int) -> Any:
+    for _ in range(n):
+        if np.sum(s.pos) > 1:
+            s = Point(np.sin(s.pos) * k, s.vel)
+        else:
+            s = s._replace(pos=s.pos + k)
+        pos, _vel = s
+        assert isinstance(s, Point)
+    return np.sum(pos * s[1])
+
+
 def while_it_is_near(s: Point, k: Any, n: int) -> Any:
     while np.sum(s.pos**2) < n:
         s = Point(s.pos + 0.1 * s.vel, s.vel + 0.1 * k * s.pos)
@@ -93,7 +143,8 @@ def while_it_is_near(s: Point, k: Any, n: int) -> Any:
     ("f", "kind"),
     [
         (named, Point), (replaced, Point), (within_others, Point), (one_before, Point), (fixed, Fixed),
-        (fixed_and_replaced, Fixed), (while_it_is_near, Point), (made_anew, Point), (made_anew, Fixed),
+        (fixed_and_replaced, Fixed), (while_it_is_near, Point), (by_methods, Point), (one_in_another, Point),
+        (in_either_arm, Point), (made_anew, Point), (made_anew, Fixed),
     ],
 )  # fmt: skip
 def test_they_are_equal_to_eager(f: Any, kind: Any) -> None:
@@ -112,8 +163,11 @@ def test_they_are_equal_to_eager(f: Any, kind: Any) -> None:
 
 @pytest.mark.parametrize(
     ("f", "kind"),
-    [(named, Point), (replaced, Point), (within_others, Point), (fixed, Fixed), (fixed_and_replaced, Fixed)],
-)
+    [
+        (named, Point), (replaced, Point), (within_others, Point), (fixed, Fixed), (fixed_and_replaced, Fixed),
+        (by_methods, Point), (one_in_another, Point),
+    ],
+)  # fmt: skip
 def test_they_stay_loops_and_their_variables_are_the_fields(f: Any, kind: Any) -> None:
     source = str(gs.source(gs.grad(f), kind(np.ones(2), np.ones(2)), 0.3, 9))
     code = [line for line in source.splitlines() if not line.lstrip().startswith("#")]
