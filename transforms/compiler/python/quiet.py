@@ -216,12 +216,15 @@ def _divisors(statement: Any) -> Iterator[Any]:
 
 def _factors(tree: Any, values: dict[str, Any]) -> Iterator[Any]:
     """An expression, and those of which it is a product or a power, so that it is zero where one of them is."""
-    yield tree
-    made = values.get(name_of(tree) or "", tree)
-    if isinstance(made, gast.BinOp) and isinstance(made.op, (gast.Mult, gast.Pow)):
-        yield from _factors(made.left, values)
-        if isinstance(made.op, gast.Mult):
-            yield from _factors(made.right, values)
+    left, seen = [tree], set[str | None]()
+    while left:
+        tree = left.pop()
+        yield tree
+        name = name_of(tree)
+        made = tree if name in seen else values.get(name or "", tree)  # `x = 0.9 * x` in a loop goes in circles
+        seen.add(name)
+        if isinstance(made, gast.BinOp) and isinstance(made.op, (gast.Mult, gast.Pow)):
+            left += [made.left] if isinstance(made.op, gast.Pow) else [made.right, made.left]
 
 
 def _is_no_zero(divisor: Any, dividend: Any, known: _Known) -> bool:

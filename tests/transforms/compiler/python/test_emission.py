@@ -718,3 +718,14 @@ def test_what_is_read_of_a_part_of_an_array_is_read_before_the_array_is_written_
     for g in (gs.value_and_grad(f, (0, 1)), gs.grad(f, 1), gs.grad(f, (0, 1, 2))):
         text_of(g, u, kappa, target)
         text_of(lambda u, k, t, g=g: g(u, k, t), u, kappa, target)
+
+
+def test_what_is_divided_by_may_be_made_of_itself_in_a_loop() -> None:
+    def f(x: Any) -> Any:
+        total = 0.0
+        for _ in range(7):
+            x = 0.9 * x
+            total = total + np.sum(1.0 / x)
+        return total
+
+    assert "for _ in range(7):" in str(gs.source(gs.grad(f), V))
