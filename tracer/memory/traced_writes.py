@@ -159,8 +159,11 @@ def _as_it_is(part: Any) -> Any:
 
 def begun_increase(target: Any, how: str, v: Any) -> Read | None:
     """What is to be remembered of `target += v`, before that is done, where `target` was read at positions."""
-    read: Read | None = getattr(target, "_read", None)
-    if read is None or read.increased is not None or not _may_increase(target, v):
+    read: Any = getattr(target, "_read", None)
+    if type(read) is tuple:  # of whole numbers
+        source, held, index = read
+        read = Read(source, held, index if type(index) is tuple else (index,))
+    if type(read) is not Read or read.increased is not None or not _may_increase(target, v):
         return None
     return read._replace(how=how, v=v, given=_as_it_is(v))
 
@@ -170,8 +173,8 @@ def increase_at(target: Any, index: Any, value: Any) -> bool:
 
     As `increase`: the cotangent of x passes as it is.
     """
-    read: Read | None = getattr(value, "_read", None)
-    if read is None or read.increased is None or read.increased is not value._value:
+    read: Any = getattr(value, "_read", None)
+    if type(read) is not Read or read.increased is None or read.increased is not value._value:
         return False
     parts = index if isinstance(index, tuple) else (index,)
     if read.held() is not target._value or read.source() is not target or len(parts) != len(read.parts):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -141,10 +142,13 @@ class Operators(_Base):
         found = through_door(_GETITEM, (self, index), {}) if door is None else door(self, index)
         if found is NotImplemented:
             found = apply(_GETITEM, (self, index), {})
-        if LOCAL.__dict__["depth"] and (
-            isinstance(found._value, np.generic) or (type(index) is not int and not names_once(index))
-        ):
-            traced_writes.note_read(found, self, index)
+        if LOCAL.__dict__["depth"]:
+            scalar = isinstance(found._value, np.generic)
+            if type(index) is int or (type(index) is tuple and {*map(type, index)} == _INT):
+                if scalar:  # as `note_read` does, whose call costs as much as the read
+                    found._read = (weakref.ref(self), weakref.ref(self._value), index)
+            elif scalar or not names_once(index):
+                traced_writes.note_read(found, self, index)
         return found  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -239,3 +243,4 @@ class Operators(_Base):
 
 
 _GETITEM = require(operator.getitem)
+_INT = {int}
