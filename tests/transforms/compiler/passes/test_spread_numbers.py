@@ -63,3 +63,16 @@ def test_twice_over_a_count_is_one_quotient() -> None:
     x, y = np.arange(4.0), np.array([1.0, np.nan, 0.5, 2.0])
     assert "2.0 / sum_seen * " in str(gs.source(gs.grad(f), x, y))
     np.testing.assert_array_equal(gs.compile(gs.grad(f))(x, y), gs.grad(f)(x, y))
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_stride_of_an_axis_of_length_one_is_no_difference() -> None:
+    def f(x: Any) -> Any:
+        rows = np.stack([r * 2.0 for r in x])
+        return np.sum(np.sum(x, axis=0, keepdims=True) * 1.3) + np.sum(
+            np.flip(np.cbrt(np.transpose(rows, (0, 2, 1))), 0) * 2.3
+        )
+
+    x = np.cos(np.arange(6.0)).reshape(2, 1, 3)
+    for given in (x, np.asfortranarray(x)):
+        np.testing.assert_array_equal(gs.compile(gs.grad(f))(given), gs.grad(f)(given))
