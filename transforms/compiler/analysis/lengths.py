@@ -12,11 +12,11 @@ from ....runtime.ir.opcodes import COND, SCAN, all_calls, is_region, regions_of
 from ....runtime.ops import Kind
 from ....runtime.registry import ops_of, require
 
-__all__ = ["input_axis", "source_axis"]
+__all__ = ["SAME_SHAPE", "input_axis", "source_axis"]
 
 _EINSUM, _SOLVE = require(np.einsum), require(np.linalg.solve)
 _REDUCTIONS = ops_of(np.sum, np.mean, np.prod, np.max, np.min, np.var, np.std)
-_SAME_SHAPE = ops_of(np.cumsum, np.cumprod, np.flip, np.sort, np.roll)  # of vectors
+SAME_SHAPE = ops_of(np.cumsum, np.cumprod, np.flip, np.sort, np.roll)  # of vectors
 
 
 def input_axis(graph: Graph, value: Value, axis: int) -> tuple[Value, int] | None:
@@ -83,7 +83,7 @@ def _axis_before(call: Call, out: Value, axis: int) -> tuple[Value, int] | None:
     if call.op.base is TRANSPOSE:
         axes = range(ndim)[::-1] if args[1] is None else args[1]
         return x, axes[axis] % ndim
-    return (x, axis) if call.op.base in _SAME_SHAPE and x.type.shape == out.type.shape and ndim == 1 else None
+    return (x, axis) if call.op.base in SAME_SHAPE and x.type.shape == out.type.shape and ndim == 1 else None
 
 
 def _axis_of(v: Any, axis: int) -> tuple[Value, int] | None:

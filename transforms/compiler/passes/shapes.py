@@ -16,15 +16,15 @@ from ....runtime.ir.graph import Call, Graph, Value, values_in
 from ....runtime.ir.known_ops import GETITEM, MATMUL, MULTIPLY, TRANSPOSE, ZEROS
 from ....runtime.ir.opcodes import COND, SCAN, is_effect
 from ....runtime.ops import Kind
-from ....runtime.registry import ops_of, require
+from ....runtime.registry import require
 from ....runtime.rules.control import COUNT, SHAPE, SIZE, SIZES, count_of, size_of
+from ..analysis.lengths import SAME_SHAPE
 from ..frontend.user_names import name_values
 from .rewrite import is_elementwise, result, rewrite
 
 __all__ = ["shapes"]
 
 _RESHAPE = require(np.reshape)
-_SAME_SHAPE = ops_of(np.cumsum, np.cumprod, np.flip, np.sort, np.roll)  # of vectors
 
 
 def shapes(graph: Graph) -> Graph:
@@ -183,7 +183,7 @@ def _axis_before(call: Call, k: int) -> tuple[Value, int] | None:
     if call.op.base is TRANSPOSE:
         axes = range(len(out.shape))[::-1] if call.args[1] is None else call.args[1]
         return x, axes[k] % len(out.shape)
-    if call.op.base in _SAME_SHAPE and x.type.shape == out.shape and len(out.shape) == 1:
+    if call.op.base in SAME_SHAPE and x.type.shape == out.shape and len(out.shape) == 1:
         return x, k
     return None
 

@@ -25,7 +25,8 @@ from ..passes.scans import Scan
 from .signature import Signature, children, has_attributes
 
 __all__ = [
-    "STEPS", "TAKEN", "joined", "name_regions", "named_leaves", "named_within", "origins_of", "plural", "read_as", "stem_of",
+    "STEPS", "TAKEN", "joined", "name_of_leaf", "name_regions", "named_leaves", "named_within", "origins_of", "plural", "read_as",
+    "stem_of",
 ]  # fmt: skip
 
 LONGEST = 18  # columns of a name that is made of others
@@ -53,10 +54,9 @@ def named_leaves(signature: Signature, inputs: list[Value], read_as: dict[Value,
             read = {keys[:-1]: read_as[v] for v, keys in leaves if v in read_as}
             for v, keys in leaves:
                 held = keys[-2] if len(keys) > 1 else parameter  # `Ws`, of which others are read as `W`: so is `Ws[-1]`
-                one = (
-                    read.get(keys[:-1]) if isinstance(held, str) and singular_of(held) == read.get(keys[:-1]) else None
-                )
-                found[v] = names.new(_wish(parameter, keys, read_as.get(v, one)))
+                one = read.get(keys[:-1])
+                alike = isinstance(held, str) and singular_of(held) == one
+                found[v] = names.new(name_of_leaf(parameter, keys, read_as.get(v, one if alike else None)))
     found |= zip(inputs[len(inputs) - len(signature.extras) :], signature.extras, strict=True)
     return found
 
@@ -69,7 +69,7 @@ def _leaves(tree: Any, keys: tuple[Any, ...]) -> Iterator[tuple[Value, tuple[Any
         yield from _leaves(part, (*keys, key[1:] if has_attributes(tree) else key))
 
 
-def _wish(parameter: str, keys: tuple[Any, ...], read_as: str | None) -> str:
+def name_of_leaf(parameter: str, keys: tuple[Any, ...], read_as: str | None = None) -> str:
     """`w` for `p["w"]` and `p.w`, what it is read as for `p[0]`; else `p_1_0` for `p[1][0]`, `w_0` for `p["w"][0]`."""
     numbers: list[str] = []
     for key in reversed(keys):

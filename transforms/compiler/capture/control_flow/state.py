@@ -16,6 +16,7 @@ from .....tracer.memory.traced_writes import rebind
 from ....trees import flatten, paths, unflatten
 from ...frontend.attempts import LoopRejected, Retyped
 from ...frontend.operators import Undefined
+from ...schedule.names import name_of_leaf
 from .examples import copied, covered, joined, over
 from .lists import GROWN, Collected, last_of
 
@@ -351,17 +352,13 @@ def _is_record(value: Any) -> bool:
 
 
 def _name_of_leaf(name: str, value: Any, path: tuple[Any, ...]) -> str:
-    """`angle` for `s.angle` and `s["angle"]`, `s_0` for `s[0]`."""
-    words = [name]
+    """Return what a leaf of a variable is called, as that of an argument is: `angle` for `s.angle`, `s_0` for `s[0]`."""
+    keys: list[Any] = []
     for key in path:
         named = isinstance(value, tuple) and hasattr(value, "_fields")
-        word = value._fields[key] if named else key
+        keys.append(value._fields[key] if named else key)
         value = getattr(value, key) if hasattr(type(value), "__dataclass_fields__") else value[key]
-        if isinstance(word, str) and word.isidentifier():
-            words = [word]
-        else:
-            words.append(str(word) if isinstance(word, int) and word >= 0 else "part")
-    return "_".join(words)
+    return name_of_leaf(name, tuple(keys))
 
 
 def _label(name: str) -> str | None:
