@@ -19,7 +19,7 @@ from ..result_types import BY_VALUE, LENGTHS, RUN, UNKNOWN, How
 from ..unpatched import np
 from .graph import Type, Value, type_of, values_in
 
-__all__ = ["Inferred", "fits", "infer", "kind_here", "lengths_among"]
+__all__ = ["Inferred", "fits", "infer", "kind_here", "lengths_among", "lengths_by_values"]
 
 SMALL = 64  # a call on no more elements than these is run at its own lengths
 _KEPT = 3  # lengths up to this one stay as they are: 1 broadcasts, and np.cross asks for 2 or 3
@@ -99,6 +99,21 @@ def lengths_among(op: Op, args: tuple[Any, ...]) -> Iterator[Value]:
         else:
             continue
         yield from (v for v in values_in(parts) if v.type.kind in ("array", "scalar") and v.type.dtype.kind in "iu")
+
+
+def lengths_by_values(op: Op, args: tuple[Any, ...]) -> How | None:
+    """BY_VALUE where lengths of results follow from values, UNKNOWN where they may, as the facts of the op say; else None."""
+    fact: Any = op.types
+    if op.kind is Kind.elementwise or not any(True for _ in values_in(args)):
+        return None
+    if not isinstance(fact, How):
+        asked = fact.__code__.co_varnames[: fact.__code__.co_argcount]
+        try:
+            given = zip(op.params, args, strict=True)
+            fact = op.ask(fact, tuple([_thawed(_key(x), _ghost) if p.name in asked else x for p, x in given]))
+        except Exception:  # it looks at what no stand-in shows: no mask, and no positions
+            return None
+    return fact if fact is BY_VALUE or fact is UNKNOWN else None
 
 
 class _UnknownError(Exception):

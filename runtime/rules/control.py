@@ -49,6 +49,7 @@ class GuardMissError(Exception):
 _HOWS: dict[str, Callable[[Any], Any]] = {
     "bool": bool, "float": float, "int": int, "index": int, "complex": complex,
     "item": lambda v: getattr(v, "item", lambda: v)(),
+    "length": lambda v: tuple(map(int, v)) if isinstance(v, tuple) else int(v),
 }  # fmt: skip
 
 

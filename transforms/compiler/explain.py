@@ -243,7 +243,9 @@ def _assumed(entry: Any, graph: Graph) -> list[Assumed]:
     found += [Assumed(f"`{c.words}`", c.found, c.site) for c in plan.compared]
     found += [Assumed(f"{name}.shape[{k}]", f"{n}, fixed by `{f.words}`", f.site) for name, k, n, f in plan.fixed]
     for call in graph.calls:
-        if call.op is GUARD:
+        if call.op is GUARD and call.args[1] == "length":
+            found.append(Assumed("lengths that follow from values", "as a checked call had them", call.site))
+        elif call.op is GUARD:
             found.append(Assumed(f"{call.args[1]}() of a traced value", repr(call.args[2]), call.site))
     return found
 

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
-from ....runtime.ir.infer import lengths_among
+from ....runtime.ir.infer import lengths_among, lengths_by_values
 from ....runtime.ir.known_ops import GETITEM, REPEAT, SIZED_BY_VALUE, WHERE
 from ....runtime.ir.opcodes import all_calls, is_effect, is_region, regions_of
 from ....runtime.registry import ops_of
-from ....runtime.result_types import BY_VALUE
 from ....runtime.rules.control import GUARD
 from ....runtime.rules.drawing import DRAW
 from ....runtime.rules.messages import PRINTS
-from ....runtime.user_ops import is_users
 from .ranges import Ranges
 
 __all__ = [
@@ -129,13 +127,8 @@ def sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
     """Whether the shape of a result may depend on values: a mask as index, nonzero, an element of an array as a length."""
     if op.base is REPEAT and isinstance(args[1], (int, np.integer)):
         return False
-    if op.fn in SIZED_BY_VALUE or (op.types is BY_VALUE and is_users(op)):
+    if op.fn in SIZED_BY_VALUE or lengths_by_values(op, args) is not None:
         return True
     if op.base is WHERE:
         return len(args) == 1 or args[1] is None
-    if any(lengths_among(op, args)):
-        return True
-    if op.base is not GETITEM:
-        return False
-    parts = args[1] if isinstance(args[1], tuple) else (args[1],)
-    return any(isinstance(p, Value) and p.type.dtype == np.bool_ for p in parts)
+    return any(lengths_among(op, args))

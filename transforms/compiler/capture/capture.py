@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....runtime.arrays import PLACE, is_array, is_plain_array, number_of
-from ....runtime.ir.graph import Call, Graph, Value, again, primal_of, type_of
+from ....runtime.ir.graph import Call, Graph, Value, again, primal_of, type_of, values_in
 from ....runtime.ir.known_ops import REPEAT
 from ....runtime.ops import shape_of
 from ....runtime.registry import require
@@ -356,8 +356,8 @@ class Capture:
             if regions.frames and not self.section.backward:
                 self.name(call)
             regions.note(call, [r._value for r in results])
-        by_length = op.base is REPEAT and isinstance(args[1], Value) and args[1] in self.counted.values
-        if sized_by_value(op, args) and not by_length:
+        by_length = args[1:2] if op.base is REPEAT else args  # what its own length follows from
+        if sized_by_value(op, args) and not self.counted.values.issuperset(values_in(by_length)):
             guard_sizes(self, outs)
         return outs, site
 

@@ -200,7 +200,7 @@ class Compiled(Transform):
         """
         if is_of_a_signal(error):
             raise error
-        if isinstance(error, UncheckedArmError):
+        if isinstance(error, UncheckedArmError) or (entry.lengths and entry.specialisation.raised_early(error)):
             return NotImplemented
         changes = entry.specialisation.signature.writes or entry.stores
         if changes and _compiler().wrote_nothing(error, entry.specialisation):
@@ -223,12 +223,23 @@ class Compiled(Transform):
                         self._native.take_over(entry, inputs)
                     self._remember(entry)
                 return result
+            if entry.leaves_out(args, kwargs):
+                return self._left_out(entry, args, kwargs)
         if len(self._texts) >= self.limit and not (self._families and self._families.may_serve(inputs.key)):
             self._say_full()
             return self._run_eagerly(args, kwargs)
         if self._note_miss(inputs):
             inputs = self.inputs(args, kwargs)
         return self._capture(inputs, args, kwargs, inputs.key)
+
+    def _left_out(self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of lengths that are not worth to be learnt."""
+        if entry.left_out > max(MANY, entry.hits):
+            self._say(Failure(
+                "has lengths that follow from values, as that of `x[mask]`, and seldom the same twice; calls with new ones run "
+                "eagerly. Keep all elements, and let zeros take no part (np.where)", definition(self.function),
+            ), stays=False)  # fmt: skip
+        return self._run_eagerly(args, kwargs)
 
     def _say_full(self) -> None:
         self._say(Failure(
@@ -307,7 +318,7 @@ class Compiled(Transform):
         entry = (
             made.entry
             if known is None
-            else _compiler().Entry(made.entry.plan, known, made.entry.extras, (), made.entry.stores)
+            else _compiler().Entry(made.entry.plan, known, made.entry.extras, (), made.entry.stores, made.entry.lengths)
         )
         if known is None and len(self._texts) >= self.limit:
             families.refuse(key)
@@ -326,7 +337,7 @@ class Compiled(Transform):
         if len(self._entries) > MANY:
             self._hits = self._own_hits()
             self._entries.clear()
-        self._add(entry, key)
+        self._add(entry, key, args, kwargs)
         native = self._native if PLACE.module is None else None
         if native is not None and entry in self._entries[key]:  # or a tree has it, which is checked first
             native.take_over(entry, made.before)
@@ -341,9 +352,13 @@ class Compiled(Transform):
         self._remember(None)
         return result
 
-    def _add(self, entry: Entry, key: Any) -> None:
+    def _add(self, entry: Entry, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Keep an entry: in a tree with others of its signature, where they differ in the paths that they take."""
         entries = self._entries.get(key, [])
+        for known in entries if entry.lengths else ():
+            if known.specialisation is entry.specialisation and known.fits(args, kwargs):
+                known.learn(entry)
+                return
         try:
             self._entries[key] = _compiler().joined(entry, entries, self._trees) if entries else [entry]
         except Exception as error:  # of ours: sources of their own do as well

@@ -3,27 +3,39 @@
 A call at another size is an eager run under the recorder, which shows all that Python did with the size, also where no int
 subclass can notice it (`5.0 < n`, `range(n)`). Where the graph is the same but for lengths, nothing is optimised, printed
 or compiled: the known text is run on copies of the arguments and held against that eager run.
+
+Lengths that follow from values, as that of `x[mask]`, are known once the text runs: one guard holds all of them to those
+that were checked so, together.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Collection
 from typing import Any
 
-from ....runtime.ir.graph import Call, Graph, Type
-from ....runtime.ir.known_ops import MEAN
-from ....runtime.ir.opcodes import all_calls
+import numpy as np
+
+from ....runtime.ir.graph import Call, Graph, Type, Value, map_values, type_of
+from ....runtime.ir.infer import lengths_by_values
+from ....runtime.ir.known_ops import GETITEM, MEAN
+from ....runtime.ir.opcodes import all_calls, is_effect, is_region
 from ....runtime.ops import Op
 from ....runtime.registry import require
+from ....runtime.result_types import UNKNOWN
+from ....runtime.rules.control import GUARD, SIZE
 from ....runtime.rules.indexing import PRODUCTS, scatter_rows
+from ..analysis.lengths import input_axis
+from ..capture.sizes import Fixed
+from ..passes.rewrite import key_of
 from ..schedule.reuse import LARGE as REUSED
 from ..schedule.reuse import ufunc_of
 from ..schedule.signature import Signature
 from ..schedule.tiles import LARGE as TILED
 from .cache_key import GraphText, UnknownError
 
-__all__ = ["Families", "Outline", "outline_of"]
+__all__ = ["Families", "Outline", "lengths_of", "outline_of", "with_lengths_guarded", "without_length_guard"]
 
 _SCATTER_ROWS = require(scatter_rows)
 
@@ -36,6 +48,80 @@ class Outline:
     def __init__(self, key: Any, lengths: list[int]) -> None:
         self.key = key
         self.lengths = lengths  # of the axes, equal ones once, in the order in which the graph has them
+
+
+def with_lengths_guarded(graph: Graph, fixed: Collection[Fixed], free: bool) -> Graph:
+    """The graph with one guard for all lengths that follow from values, in the place of the last of them.
+
+    Where lengths are not `free`, or the code took one of them for what it is, each is held to what it is.
+    """
+    guards = [call for call in graph.calls if _is_of_length(call)]
+    if not guards:
+        return graph
+    inputs = set(graph.inputs)
+    if not free or any(f.axis[0] not in inputs and input_axis(graph, *f.axis) is None for f in fixed):
+        makers = {v: call for call in graph.calls for v in call.outs}
+        kept = [c for c in graph.calls if not (_is_of_length(c) and _is_presumed(c, makers))]
+        calls = [c.with_args((c.args[0], "index", c.args[2])) if _is_of_length(c) else c for c in kept]
+        return Graph(graph.inputs, calls, graph.outputs)
+    *others, last = guards
+    if others:
+        own = _measured(graph)
+        once = list({own.get(g.args[0], g.args[0]): g for g in guards[::-1]}.values())[::-1]
+        sizes, lengths = tuple([g.args[0] for g in once]), tuple([g.args[2] for g in once])
+        dropped, whole = set(others), _guard_of_lengths(sizes, lengths, last.site)
+        calls = [whole if c is last else c for c in graph.calls if c not in dropped]
+        return Graph(graph.inputs, calls, graph.outputs)
+    return graph
+
+
+def _is_presumed(guard: Call, makers: dict[Value, Call]) -> bool:
+    """Whether a length is that of an argument, and nothing is stated of what the op gives."""
+    made = makers[makers[guard.args[0]].args[0]]
+    lengths = {n for v in made.reads for n in v.type.shape}
+    return guard.args[2] in lengths and lengths_by_values(made.op, made.args) is UNKNOWN
+
+
+def _guard_of_lengths(sizes: tuple[Value, ...], lengths: tuple[int, ...], site: Any) -> Call:
+    """The guard of several lengths together, or of one."""
+    size, length = (sizes, lengths) if len(sizes) > 1 else (sizes[0], lengths[0])
+    return Call(GUARD, (size, "length", length), (Value(type_of(length)),), site)
+
+
+def _measured(graph: Graph) -> dict[Value, Any]:
+    """What tells sizes apart: two with the same are always equal, as those of `x[m]` and `y[m]`."""
+    first: dict[Value, Value] = {}  # of each value the first that is computed alike
+    known: dict[Any, Call] = {}
+    masks: dict[Value, Value] = {}  # of each array of the elements that a mask takes, the mask
+    own: dict[Value, Any] = {}
+    for call in graph.calls:
+        if call.op is GUARD or is_effect(call) or is_region(call):
+            continue
+        args = map_values(call.args, lambda v: first.get(v, v))
+        same = known.setdefault((call.op, *map(key_of, args)), call)
+        if same is not call:
+            first.update(zip(call.outs, same.outs, strict=True))
+        if call.op is GETITEM and isinstance(args[1], Value) and args[1].type.dtype == np.bool_:
+            masks[call.outs[0]] = args[1]
+        if call.op is SIZE:
+            own[call.outs[0]] = (masks[args[0]], args[1]) if args[0] in masks and args[1] == 0 else same
+    return own
+
+
+def lengths_of(graph: Graph) -> Any:
+    """Return the lengths that follow from values, as the one guard of them in a graph has them; None where there is none."""
+    return next((call.args[2] for call in graph.calls if _is_of_length(call)), None)
+
+
+def without_length_guard(graph: Graph) -> Graph:
+    """The graph as it is for calls of any length that follows from values."""
+    if lengths_of(graph) is None:
+        return graph
+    return Graph(graph.inputs, [call for call in graph.calls if not _is_of_length(call)], graph.outputs)
+
+
+def _is_of_length(call: Call) -> bool:
+    return call.op is GUARD and call.args[1] == "length"
 
 
 def outline_of(graph: Graph, signature: Signature, name: str, rebuild: Any) -> Outline | None:
@@ -66,8 +152,9 @@ class _WithoutLengths(GraphText):
     def call(self, call: Call) -> str:
         op = self.ops.setdefault(call.op, len(self.ops))
         left = " ".join(map(self.value, call.outs))
+        args = call.args[:2] if _is_of_length(call) else call.args
         large = " large" if call.op is _SCATTER_ROWS and math.prod(call.reads[0].type.shape) >= PRODUCTS else ""
-        return f"{left} = {op}{large} {call.backward}{call.quiet:d} {self.argument(call.args)} {self.site(call.site)}"
+        return f"{left} = {op}{large} {call.backward}{call.quiet:d} {self.argument(args)} {self.site(call.site)}"
 
     def type(self, type: Type) -> str:
         """Dtype, lengths as letters, the order in memory, and how large an array is, where passes look at that."""

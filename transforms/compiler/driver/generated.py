@@ -21,6 +21,7 @@ import numpy as np
 from ....runtime.ir.graph import Call, Graph
 from ....runtime.ir.opcodes import all_calls, has_effects, is_region
 from ....runtime.registry import registered
+from ..frontend.user_names import CHECKED_LENGTHS
 from ..schedule.signature import Signature
 from . import cache
 from .arms import ARMS, Checked, Ran, mark
@@ -74,6 +75,7 @@ class Specialisation:
         tree: Any = self._tree(text) if regions or self.paths else text
         self.arms = mark(tree.body[-1]) if regions else 0
         self.checked = space[ARMS] = Checked()
+        space[CHECKED_LENGTHS] = frozenset()  # an entry has its own
         exec(compile(tree, self.filename, "exec"), space)
 
     def _tree(self, text: str) -> Any:
@@ -142,9 +144,25 @@ class Specialisation:
             self._by_position = code, made
         return self._by_position[1]
 
-    def probe(self, ran: Ran) -> Callable[..., Any]:
+    def probe(self, ran: Ran, lengths: set[Any] | None = None) -> Callable[..., Any]:
         """The function, for a call that does not count: what it runs through stands in `ran`."""
-        return self._with(**{ARMS: ran}) if self.arms else self.function
+        names: dict[str, Any] = {ARMS: ran} if self.arms else {}
+        if lengths is not None:
+            names[CHECKED_LENGTHS] = lengths
+        return self._with(**names) if names else self.function
+
+    def with_lengths(self, lengths: set[Any]) -> Callable[..., Any]:
+        """The function for calls whose lengths that follow from values are among these."""
+        return self._with(**{CHECKED_LENGTHS: lengths})
+
+    def raised_early(self, error: Exception) -> bool:
+        """Whether the source raised before it asked whether the lengths that follow from values were checked."""
+        lines = self.text.splitlines()
+        asks = next((k for k, line in enumerate(lines, 1) if f"not in {CHECKED_LENGTHS}:" in line), 0)
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename != self.filename:
+            trace = trace.tb_next
+        return trace is not None and trace.tb_lineno <= asks
 
     def _with(self, **names: Any) -> Callable[..., Any]:
         """The function with other values of what it looks at beside the source."""

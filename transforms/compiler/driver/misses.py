@@ -51,6 +51,10 @@ def _miss_of(entry: Entry, inputs: Inputs) -> tuple[int, Miss | None]:
         return 0, None
     call, found = guard
     _, how, expect = call.args
+    if how == "length":
+        what = "a length that follows from values" if type(found) is int else "lengths that follow from values"
+        expected = f"what a checked call had ({len(entry.lengths or ())} so far)"
+        return len(entry.plan.assumptions), Miss(what, expected, repr(found), call.site, REMEDIES["length"])
     kind = "number taken" if isinstance(expect, (float, complex)) else "value"
     what = f"{how}() of a traced value"
     expected = " or ".join(repr(guard.args[2]) for guard in entry.specialisation.guards_at(call))

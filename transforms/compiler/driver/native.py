@@ -291,7 +291,8 @@ class _Served:
         """Let the kernel serve an entry."""
         self.entries.append((entry, entry.call))
         call = self._call_of(entry, self._loaded.function)
-        entry.call = self._storing(entry, call) if entry.stores else call
+        call = self._storing(entry, call) if entry.stores else call
+        entry.call = call if entry.lengths is None else _or(call, entry.call)
 
     def _storing(self, entry: Entry, function: Callable[..., Any]) -> Callable[..., Any]:
         """A kernel whose last results are stored in containers of the caller's."""
@@ -383,6 +384,16 @@ class _Served:
     def _left_by(self, result: Any, given: Any) -> Any:
         """What a call leaves behind: its result, and behind it the arrays of its arguments, where it may write into them."""
         return (_plain(result), _arrays(given)) if self._changes else (_plain(result), ())
+
+
+def _or(kernel: Callable[..., Any], numpy: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that serves one length that follows from values, and NumPy's source, which serves others."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = kernel(*args, **kwargs)
+        return numpy(*args, **kwargs) if result is NotImplemented else result
+
+    return call
 
 
 def _copied(args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ from ..schedule.outcomes import OutcomeNode, forked, merged
 from ..schedule.signature import Signature
 from . import cache
 from .arms import ARMS, Ran
+from .free_sizes import lengths_of
 from .guards.plans import joined_plan
 from .specialise import Entry, Specialisation
 
@@ -165,8 +166,8 @@ class Tree(Specialisation):
         """Return the Program that the source prints, or one after these steps of the schedule, of a changed graph."""
         return self._program(self.signature, self.function.__name__, steps, change)
 
-    def probe(self, ran: Ran) -> Callable[..., Any]:
-        """The function, which counts in `ran`."""
+    def probe(self, ran: Ran, lengths: set[Any] | None = None) -> Callable[..., Any]:
+        """The function, which counts in `ran`; no path has lengths that follow from values."""
         ran.paths = [[0] for _ in self.paths]
         return self._with(**{_HITS: ran.paths, ARMS: ran})
 
@@ -245,8 +246,13 @@ def _in_tree(members: list[Entry], trees: dict[frozenset[Specialisation], Tree])
 
 
 def _is_plain(path: Specialisation) -> bool:
-    """Whether a path gives a literal of arrays, and does nothing else that can be seen."""
-    return path.rebuild is None and not path.signature.writes and not has_effects(path.raw)
+    """Whether a path gives a literal of arrays, and does nothing else that can be seen, at lengths that the arguments say."""
+    return (
+        lengths_of(path.raw) is None
+        and path.rebuild is None
+        and not path.signature.writes
+        and not has_effects(path.raw)
+    )
 
 
 def _returns(body: list[Any]) -> list[tuple[list[Any], int]]:

@@ -43,10 +43,12 @@ from ..schedule.signature import Signature, dataclasses_in, printable, purpose_o
 from . import cache
 from .arms import Ran
 from .cache_key import cache_key
-from .free_sizes import Families, Outline, outline_of
+from .free_sizes import Families, Outline, lengths_of, outline_of, with_lengths_guarded
 from .generated import Specialisation, coarsest, computes_complex, optimise
 from .guards.guards import ANY_INT, GuardPlan
 from .guards.inputs import Inputs, bits_of, untransformed
+
+_LEARNT = 64  # lengths that follow from values, which an entry learns in any case
 
 __all__ = ["Entry", "Inputs", "Specialisation", "Unwritten", "captured", "difference", "unwrapped"]
 
@@ -54,7 +56,10 @@ __all__ = ["Entry", "Inputs", "Specialisation", "Unwritten", "captured", "differ
 class Entry:
     """A signature and the specialisation that serves it."""
 
-    __slots__ = ("call", "check", "extras", "hits", "members", "outside_now", "plan", "specialisation", "stores")
+    __slots__ = (
+        "call", "check", "extras", "function", "hits", "left_out", "lengths", "members", "outside_now", "plan",
+        "specialisation", "stores",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -63,8 +68,12 @@ class Entry:
         extras: list[tuple[str, Path]],
         members: tuple[Entry, ...] = (),
         stores: tuple[Store, ...] = (),
+        lengths: set[Any] | None = None,
     ) -> None:
         self.stores = stores  # where the last result of the source is stored, a tuple of values
+        self.lengths = lengths  # that follow from values, of the calls that were checked; None where none do
+        self.left_out = 0  # calls of other lengths that ran eagerly
+        self.function = specialisation.function if lengths is None else specialisation.with_lengths(lengths)
         self.members = members  # of a tree: those of its paths
         self.plan = plan
         self.check = plan.check
@@ -72,10 +81,10 @@ class Entry:
         self.specialisation = specialisation
         self.extras = extras
         self.outside_now = plan.reader(path for _, path in extras)
-        self.call = self._call if extras or stores or specialisation.rebuild is not None else specialisation.function
+        self.call = self._call if extras or stores or specialisation.rebuild is not None else self.function
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
-        result = self._run(self.specialisation.function, args, kwargs)
+        result = self._run(self.function, args, kwargs)
         if self.stores and result is not NotImplemented:
             result, values = result
             for store, value in zip(self.stores, values, strict=True):
@@ -123,7 +132,7 @@ class Entry:
         `ran` gets the arms and the path of a tree that the call takes. `outside` is what `self.outside()` gave.
         """
         outside = self.outside() if outside is None else outside
-        function = muted(self.specialisation.probe(Ran() if ran is None else ran), outside)
+        function = muted(self.specialisation.probe(Ran() if ran is None else ran, self.lengths), outside)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -131,7 +140,30 @@ class Entry:
             except Exception as error:
                 if is_of_a_signal(error):
                     raise
-                return error
+                return NotImplemented if self.lengths and self.specialisation.raised_early(error) else error
+
+    def learn(self, other: Entry) -> None:
+        """Serve the lengths that follow from values of another entry, with the same source and assumptions."""
+        if self.lengths is not None and other.lengths is not None:
+            self.lengths |= other.lengths
+
+    def leaves_out(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a call that is not served has lengths that no call had yet, and to learn them would not pay.
+
+        To learn them costs as much as ten eager calls, so that a few more are learnt only as there are hits.
+        """
+        if self.lengths is None or len(self.lengths) < _LEARNT + self.hits // 4:
+            return False
+        asked = _Asked(self.lengths)
+        try:
+            self._run(self.specialisation.with_lengths(asked), args, kwargs)
+        except Exception as error:
+            if is_of_a_signal(error):
+                raise
+            self.left_out += 1  # it raised before it was asked
+            return True
+        self.left_out += asked.new
+        return asked.new
 
     def fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether all that the specialisation assumes holds."""
@@ -139,6 +171,16 @@ class Entry:
             return self.check(*args, **kwargs)
         except (TypeError, ValueError, AttributeError, LookupError):
             return False
+
+
+class _Asked(set[Any]):
+    """Lengths that remember whether they were asked for others."""
+
+    new = False
+
+    def __contains__(self, lengths: object) -> bool:
+        self.new |= not super().__contains__(lengths)
+        return not self.new
 
 
 class Made(NamedTuple):
@@ -428,6 +470,7 @@ def _made(
         return Failure(
             "decides by a value that comes after an effect, a draw or a message, which cannot be taken back", graph.site
         )
+    graph = with_lengths_guarded(graph, record.fixed, families is not None)
     if record.fixed:
         from ..passes.fixed_lengths import with_lengths  # most functions fix none
 
@@ -468,7 +511,8 @@ def _made(
         specialisation.eps = NO_SIGNS
     plan = _plan(function, inputs, record)
     plan.fixed = tuple([(signature.name_of(v), axis, v.type.shape[axis], f) for (v, axis), f in fixed])
-    entry = Entry(plan, specialisation, extras, stores=stores)
+    lengths = lengths_of(recorded)
+    entry = Entry(plan, specialisation, extras, (), stores, None if lengths is None else {lengths})
     site = next((c.site for c in recorded.calls if c.op is GUARD and c.args[1] != "bool"), None)
     outside = _outside(record, graph, extras)
     if not shared:

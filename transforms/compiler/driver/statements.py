@@ -18,6 +18,7 @@ from ....tracer.core.site import Site
 from ...difference import is_near
 from ..capture.generators import copies_of, is_generator, muted, privately
 from ..frontend.user_names import line_text
+from .free_sizes import without_length_guard
 from .guards.inputs import RUNTIME, Inputs
 
 if TYPE_CHECKING:
@@ -112,15 +113,19 @@ def graph_inputs(entry: Entry, inputs: Inputs) -> list[Any]:
 def failing_guard(entry: Entry, inputs: Inputs) -> tuple[Call, Any] | None:
     """The guard within the source that fails for a call, and what it found; None where none does."""
     furthest: tuple[int, tuple[Call, Any]] | None = None
-    for graph in entry.specialisation.straight():
+    graphs = list(entry.specialisation.straight())
+    for graph in graphs:
         done: list[Call] = []
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 interpret(privately(graph), graph_inputs(entry, inputs), lambda call, _, done=done: done.append(call))  # type: ignore[misc]
         except GuardMissError as miss:
-            if furthest is None or len(done) > furthest[0]:
-                furthest = len(done), (graph.calls[len(done)], miss.args[0])
+            guard, found = graph.calls[len(done)], miss.args[0]
+            if guard.args[1] == "length" and found in (entry.lengths or ()):
+                graphs.append(without_length_guard(graph))
+            elif furthest is None or len(done) > furthest[0]:
+                furthest = len(done), (guard, found)
         except Exception:  # an error of the user's, which is not what is asked for
             continue
     return None if furthest is None else furthest[1]
@@ -142,7 +147,7 @@ def _first_difference(entry: Entry, inputs: Inputs) -> str:
     for graph in specialisation.known():  # where both know a value, the recorded one counts
         with contextlib.suppress(GuardMissError):
             interpret(
-                privately(graph),
+                privately(without_length_guard(graph)),
                 graph_inputs(entry, inputs),
                 lambda c, r: expected.update(zip(c.outs, r, strict=True)),
             )

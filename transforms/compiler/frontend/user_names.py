@@ -22,6 +22,7 @@ from ....tracer.core.site import Site, source_lines
 from .hooks import cached_by_code
 
 __all__ = [
+    "CHECKED_LENGTHS",
     "Cotangents",
     "Names",
     "function_name",
@@ -38,8 +39,11 @@ __all__ = [
     "span_of",
 ]
 
+CHECKED_LENGTHS = (
+    "checked_lengths"  # what generated text calls the lengths that follow from values, of calls that were checked
+)
 _MODULES = ("np", "scipy", "math", "cmath", "statistics")  # that generated text imports
-_RESERVED = frozenset([*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *_MODULES, "_"])
+_RESERVED = frozenset([*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *_MODULES, CHECKED_LENGTHS, "_"])
 
 # What generated text may call: literals, guards, and the bodies of our own ops.
 _WRITTEN = frozenset(

@@ -691,6 +691,15 @@ class Block:
         return found.c if found.dtype.kind == "b" else f"{found.c} != 0"
 
     def guard(self, s: Guard) -> None:
+        if s.how == "length":  # those of the first call; NumPy's source knows which others were checked
+            sizes = s.value if isinstance(s.value, tuple) else (s.value,)
+            lengths = s.expected if isinstance(s.expected, tuple) else (s.expected,)
+            for size, length in zip(sizes, lengths, strict=True):
+                found = self.read(size)
+                if not isinstance(found, Num):
+                    raise RefusedError("it is held to a length that C does not have")
+                self.at(self.levels(size)).append(f"if ({found.c} != {length}) goto punt;")
+            return
         self.at(self.levels(s.value)).append(f"if (!({self.holds(s)})) goto punt;")
         self.env[s.out] = self.read(s.value)
         self.level[s.out] = self.levels(s.value)

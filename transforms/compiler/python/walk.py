@@ -14,6 +14,7 @@ from ....runtime.ir.known_ops import EXPAND_DIMS, GETITEM, ZEROS
 from ....runtime.ir.opcodes import LISTED, PARTS, SCAN, has_effects, is_effect, is_region
 from ....runtime.rules.control import GUARD, SIZE, SIZES
 from ..analysis.effects import stays
+from ..frontend.user_names import CHECKED_LENGTHS
 from ..passes.scans import Scan
 from ..schedule.blocks import Block
 from ..schedule.program import (
@@ -684,7 +685,8 @@ class Walk:
     def guard(self, call: Call) -> None:
         """`if not x > 0: return NotImplemented`: another specialisation is wanted."""
         otherwise = gast.Return(value=name_tree("NotImplemented"))
-        note(otherwise, "another specialisation is wanted")
+        of_lengths = call.args[1] == "length"
+        note(otherwise, "no call had such lengths yet" if of_lengths else "another specialisation is wanted")
         self.add(gast.If(test=_condition(call, self.tree(call.args[0]), fails=True), body=[otherwise], orelse=[]), call)
 
     def fork(self, fork: Fork) -> Fork:
@@ -728,6 +730,8 @@ def named_sizes(facts: Block, naming: Naming, taken: Collection[str]) -> dict[Va
 def _condition(guard: Call, tree: Any, fails: bool = False) -> Any:
     """`s > 0` or `int(n) == 3` where the value is written `tree`; with `fails` its negation."""
     value, how, expect = guard.args
+    if how == "length":
+        return gast.Compare(left=tree, ops=[gast.NotIn()], comparators=[name_tree(CHECKED_LENGTHS)])
     if how == "bool":
         return tree if expect is not fails else gast.UnaryOp(op=gast.Not(), operand=tree)
     shown: Any = tree

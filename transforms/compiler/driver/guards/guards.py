@@ -105,7 +105,7 @@ class Assumption(NamedTuple):
 
 OF_ARGUMENTS = frozenset(["layout", "number", "structure", "static"])  # kinds that `gs.explain` shows as the signature
 
-# What to change so that an assumption of a kind fails less often; of the last two kinds are guards within the source.
+# What to change so that an assumption of a kind fails less often; of the last three kinds are guards within the source.
 REMEDIES = {
     "layout": "pass arrays of one dtype and memory layout (np.ascontiguousarray, .astype)",
     "size": "nothing, if the next sizes are served; else pad to a few sizes, or decide by values and not by sizes",
@@ -116,6 +116,7 @@ REMEDIES = {
     "array": "keep its dtype, shape and layout, or pass it as an argument",
     "code": "leave helper functions as they are between calls",
     "value": "np.where in place of `if`, if the outcome varies much: each outcome is a specialisation of its own",
+    "length": "nothing, if they come again; else keep all elements, and let zeros take no part (np.where)",
     "number taken": "stay within NumPy in place of taking the number",
 }  # fmt: skip
 
