@@ -21,7 +21,19 @@ import numpy as np
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "kinks.md"
 PYTHON = {module.__name__: module for module in (math, cmath, statistics)}
+SCIPY = (
+    "special",
+    "linalg",
+    "signal",
+    "ndimage",
+    "interpolate",
+    "integrate",
+    "optimize",
+    "stats",
+    "fft",
+)  # under these names
 NO_PYTHON = dict.fromkeys(PYTHON, types.SimpleNamespace())  # of other libraries, whose numbers these do not know
+NO_SCIPY = dict.fromkeys(SCIPY, types.SimpleNamespace())
 ROW = re.compile(r"^\| `(?P<code>[^`]+)` \| (?P<at>[^|]+) \|(?P<rest>.*)\|$", re.M)
 
 
@@ -83,9 +95,8 @@ def by_gradscribe(row: Row) -> str:
 
 def function(row: Row) -> Callable[..., Any]:
     """The row as a function of NumPy."""
-    from scipy import special
-
-    return written(row, {"np": np, "special": special, **PYTHON}, "np.sum({})")
+    packages = {name: importlib.import_module(f"scipy.{name}") for name in SCIPY if f"{name}." in row.code}
+    return written(row, {**packages, "np": np, **PYTHON}, "np.sum({})")
 
 
 def by_torch(row: Row) -> str:
@@ -94,7 +105,9 @@ def by_torch(row: Row) -> str:
 
     given = [torch.tensor(a, dtype=_wide(a, torch), requires_grad=True) for a in row.arguments]
     try:
-        out = written(row, {"np": torch_numpy(torch), "special": torch_special(torch), **NO_PYTHON}, "{}")(*given)
+        out = written(row, {**NO_SCIPY, "np": torch_numpy(torch), "special": torch_special(torch), **NO_PYTHON}, "{}")(
+            *given
+        )
         found = torch.autograd.grad(out.sum(), given, allow_unused=True)
     except (AttributeError, TypeError, NotImplementedError, RuntimeError):
         return "—"  # it lacks the function, or its derivative
@@ -147,11 +160,12 @@ def by_jax(row: Row) -> str:
 
     jax.config.update("jax_enable_x64", True)
     import jax.numpy as jnp
-    from jax.scipy import special
+    import jax.scipy
 
     given = [jnp.asarray(a) for a in row.arguments]
     try:
-        f = written(row, {"np": jnp, "special": special, **NO_PYTHON}, "np.sum({})")
+        packages = {name: getattr(jax.scipy, name) for name in SCIPY if hasattr(jax.scipy, name)}
+        f = written(row, {**NO_SCIPY, **packages, "np": jnp, **NO_PYTHON}, "np.sum({})")
         found = jax.grad(f, argnums=tuple(range(len(given))))(*given)
     except (AttributeError, TypeError, NotImplementedError):
         return "—"

@@ -1836,6 +1836,48 @@ def setting_of_numpy() -> Iterator[Any]:
 
 
 @way
+def buffer_size_of_numpy() -> Iterator[Any]:
+    before = np.getbufsize()
+    try:
+        yield lambda x: np.sum(x) * np.getbufsize()
+        np.setbufsize(16)
+        yield
+    finally:
+        np.setbufsize(before)
+
+
+@way
+def print_options_of_numpy() -> Iterator[Any]:
+    with np.printoptions(precision=8):
+        yield lambda x: np.sum(x) * np.get_printoptions()["precision"]
+        np.set_printoptions(precision=3)
+        yield
+
+
+@way
+def setting_of_scipy() -> Iterator[Any]:
+    from scipy import special
+
+    before = special.geterr()
+    try:
+        yield lambda x: np.sum(x) * (2.0 if special.geterr()["singular"] == "raise" else 3.0)
+        special.seterr(singular="raise")
+        yield
+    finally:
+        special.seterr(**before)
+
+
+@way
+def workers_of_scipy() -> Iterator[Any]:
+    from scipy import fft
+
+    with fft.set_workers(1):
+        yield lambda x: np.sum(x) * fft.get_workers()
+        with fft.set_workers(2):
+            yield
+
+
+@way
 def numbers_of_other_types() -> Iterator[Any]:
     third, half = fractions.Fraction(1, 3), decimal.Decimal("0.5")
 

@@ -111,7 +111,9 @@ def test_a_call_enters_few_modules() -> None:
     counts = {line.partition(":")[0]: int(line.split()[3]) for line in printed.splitlines() if " entered, " in line}
     assert "site-packages/numpy" not in printed  # also where the virtual environment lies in the checkout
     assert counts["a warm gradient"] <= 16, printed  # among them runtime/arrays.py, which says what an array is
-    assert counts["a first compile"] <= 100, printed
+    assert counts["a first compile"] <= 100, (
+        f"{printed}\nPut it into a module on the way, or import it only where it is needed."
+    )
 
 
 def test_the_first_page_of_help_says_where_to_begin() -> None:

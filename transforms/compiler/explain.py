@@ -15,7 +15,7 @@ from ...tracer.core.site import Site, pruned
 from .analysis.effects import effect_words
 from .capture.failure import instead
 from .driver.compiled import Compiled, eager_only
-from .driver.guards.guards import OF_ARGUMENTS, Assumption
+from .driver.guards.guards import OF_ARGUMENTS, OF_SURROUNDINGS, Assumption
 from .driver.misses import Miss
 
 __all__ = ["Assumed", "Eager", "Explanation", "Specialised", "explain"]
@@ -232,7 +232,7 @@ def _assumed(entry: Any, graph: Graph) -> list[Assumed]:
     plan = entry.plan
     found = [
         Assumed(_words(a.what), a.expected, plan.site(a))
-        for a in plan.assumptions if a.kind in ("scope", "array", "generator")
+        for a in plan.assumptions if a.kind in OF_SURROUNDINGS
         if not a.expected.startswith("the module ") and (a.kind != "generator" or a.place is not None)
         and not _goes_without_saying(a)
     ]  # fmt: skip

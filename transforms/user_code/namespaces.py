@@ -29,6 +29,7 @@ from .math_names import ROWS, stand_in
 from .scipy_names import is_known, of_scipy, through_apply, without_rule
 
 __all__ = [
+    "SETTINGS",
     "length",
     "makes_generators",
     "may_draw",
@@ -224,6 +225,10 @@ def _refused(path: str, fn: Any, why: str = "whose result differs from call to c
     return call
 
 
+def _setting(path: str, fn: Any) -> Any:
+    return _refused(path, fn, "a setting that its source would not follow")
+
+
 @functools.cache
 def _asserting(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function of np.testing, which looks at numbers and gives none."""
@@ -310,7 +315,17 @@ _CREATION = (
     "blackman", "hamming", "hanning", "kaiser", "ix_",
 )  # fmt: skip
 _FILES = ("load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "save", "savez", "savetxt")
-_SETTINGS = ("errstate", "seterr", "geterr", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions")
+SETTINGS = frozenset(  # NumPy's own, which generated source would not follow; np.errstate it does
+    getattr(np, name)
+    for name in (
+        "seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize", "set_printoptions", "get_printoptions",
+        "printoptions",
+    )
+)  # fmt: skip
+_SETTINGS_OF_SCIPY = frozenset(
+    ["geterr", "seterr", "errstate", "get_workers", "set_workers", "set_backend", "skip_backend", "register_backend",
+     "set_global_backend"]
+)  # fmt: skip
 _DRAW_NOTHING = frozenset(  # functions of packages that also have others
     ["eye", "eye_array", "identity", "kron", "kronsum", "block_diag", "block_array", "bmat", "hstack", "vstack", "tril", "triu",
      "diags", "diags_array", "spdiags", "find", "linear_sum_assignment", "minimum_spanning_tree", "connected_components",
@@ -353,11 +368,9 @@ def _by_identity() -> dict[int, Any]:
             found[id(fn)] = stacking(fn)
     for fn in (np.polyadd, np.polysub, np.polymul, np.polydiv, np.polyder, np.polyint, np.polyval):
         found[id(fn)] = functools.partial(_of_polynomial, found[id(fn)])
-    for name in _SETTINGS:
-        found[id(getattr(np, name))] = _refused(
-            f"np.{name}", getattr(np, name), "a setting that its source would not follow"
-        )
-    found[id(np.errstate)] = functools.partial(_errstate, found[id(np.errstate)])
+    for fn in SETTINGS:
+        found[id(fn)] = _setting(f"np.{fn.__name__}", fn)
+    found[id(np.errstate)] = functools.partial(_errstate, _setting("np.errstate", np.errstate))
     for name in ("shares_memory", "may_share_memory"):
         found[id(getattr(np, name))] = _refused(f"np.{name}", getattr(np, name), "a question about memory")
     for name in _FILES:
@@ -426,6 +439,8 @@ def replacement(value: Any) -> Any:
     if polynomial and polynomials().follows(value):
         return polynomials().follow(value)
     if isinstance(module, str) and module.startswith("scipy."):
+        if (name := getattr(value, "__name__", None)) in _SETTINGS_OF_SCIPY:
+            return _setting(f"{'.'.join(module.split('.')[:2])}.{name}", value)
         found = of_scipy(value)
         plain = type(value) is types.FunctionType or (
             module.startswith("scipy.sparse.csgraph") and type(value) is not type

@@ -17,7 +17,7 @@ from ....tracer.core.foreign import conversion, library_of
 from ....tracer.core.libraries import NUMERIC, OURS, PURE, PYTHON
 from ....tracer.core.site import is_generated
 from ....tracer.core.tensor_base import Operand
-from ...user_code.namespaces import makes_generators, may_draw
+from ...user_code.namespaces import SETTINGS, makes_generators, may_draw
 from ...user_code.scipy_names import is_known
 from ...user_code.scope import is_left_alone, is_user_class, is_user_function
 
@@ -37,13 +37,6 @@ _PURE_BUILTINS = frozenset(
 _LIBRARIES = NUMERIC | OURS | PURE
 _LIBRARY_CALLABLES = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.sum))
 _PLAIN = (types.ModuleType, type, *_LIBRARY_CALLABLES)  # which are no arrays
-_STATEFUL = frozenset(  # NumPy's own settings, which the generated source would not follow
-    getattr(np, name)
-    for name in (
-        "seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize", "set_printoptions",
-        "get_printoptions", "printoptions",
-    )
-)  # fmt: skip
 _METHODS = frozenset(["forward", "setup_context", "backward", "vjp", "jvp", "vmap", "generate_vmap_rule"])
 _OF_CLASSES = (dataclasses.__file__, sys.modules["typing"].__file__, sys.modules["collections"].__file__)
 _MADE_BY_PYTHON = (types.MemberDescriptorType, types.GetSetDescriptorType, types.BuiltinFunctionType)
@@ -127,7 +120,7 @@ def why_not(value: Any, name: str, stored: Callable[[str], bool] = lambda name: 
     if isinstance(value, _LIBRARY_CALLABLES) or type(value).__module__.startswith("scipy.special"):
         top = (getattr(value, "__module__", None) or "numpy").partition(".")[0]
         if top in _LIBRARIES and callable(value):
-            return f"uses `{name}`, a setting of NumPy's" if value in _STATEFUL else None
+            return f"uses `{name}`, a setting of NumPy's" if value in SETTINGS else None
     if isinstance(value, Operand):
         grad = ", and take its gradient with gs.grad" if value.requires_grad else ""
         return f"reads `{name}`, a Tensor, whose changes it could not notice; pass its array{grad}"
@@ -141,7 +134,7 @@ def _why_not_built_in(value: Any, name: str) -> str | None:
         if top == "builtins":
             fine = value in _PURE_BUILTINS or issubclass(value, BaseException)
             return None if fine else f"calls `{name}`, which has effects or reaches outside the function"
-        if value in _STATEFUL:
+        if value in SETTINGS:
             return f"uses `{name}`, a setting of NumPy's"
         if is_known(value):
             return None
@@ -160,7 +153,7 @@ def _why_not_built_in(value: Any, name: str) -> str | None:
         return f"reads `{name}`, a method of a {type(owner).__name__}, whose changes it could not notice"
     if top == "builtins":
         return None if value in _PURE_BUILTINS else f"calls `{name}`, which has effects or reaches outside the function"
-    if value in _STATEFUL:
+    if value in SETTINGS:
         return f"uses `{name}`, a setting of NumPy's"
     module = top.removeprefix("_")  # of functions in C, `_functools`
     return None if top in _LIBRARIES or module in PURE else f"calls `{module}.{name}`"

@@ -24,7 +24,8 @@ from ...capture.sizes import Compared, Fixed
 from .quick import quick
 
 __all__ = [
-    "ANY_INT", "OF_ARGUMENTS", "REMEDIES", "Assumption", "Exactly", "GuardPlan", "described", "same", "signature_key",
+    "ANY_INT", "OF_ARGUMENTS", "OF_SURROUNDINGS", "REMEDIES", "Assumption", "Exactly", "GuardPlan", "described", "same",
+    "signature_key",
 ]  # fmt: skip
 
 
@@ -104,6 +105,7 @@ class Assumption(NamedTuple):
 
 
 OF_ARGUMENTS = frozenset(["layout", "number", "structure", "static"])  # kinds that `gs.explain` shows as the signature
+OF_SURROUNDINGS = frozenset(["scope", "array", "generator"])  # and those that it lists
 
 # What to change so that an assumption of a kind fails less often; of the last three kinds are guards within the source.
 REMEDIES = {
