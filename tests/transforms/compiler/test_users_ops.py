@@ -58,6 +58,21 @@ gs.op(parts, "x", n_out=2)
 gs.rule(parts, x=_of_parts)
 
 
+@gs.rule(x=None)
+def distinct(x: Any) -> Any:
+    """One whose lengths follow from values, which nobody has stated."""
+    return np.unique(np.round(x))
+
+
+def test_a_length_that_is_none_of_the_arguments_is_never_taken_for_another() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(x * x) * (2.0 if 3.5 < len(distinct(x)) else 3.0)  # noqa: SIM300  # a float asks no int
+
+    compiled = gs.compile(gs.grad(f))
+    for row in ([1, 2, 2, 3, 3], [1, 1, 4, 5, 5], [1, 2, 3, 4, 4], [1, 7, 3, 4, 4], [1, 1, 1, 5, 4], [0, 7, 3, 4, 4]):
+        np.testing.assert_array_equal(compiled(1.0 * np.array(row)), gs.grad(f)(1.0 * np.array(row)))
+
+
 def in_a_loop(x: Any) -> Any:
     y = x
     for _ in range(4):

@@ -12,6 +12,7 @@ from ....runtime.ir.infer import lengths_among, lengths_by_values
 from ....runtime.ir.known_ops import GETITEM, REPEAT, SIZED_BY_VALUE, WHERE
 from ....runtime.ir.opcodes import all_calls, is_effect, is_region, regions_of
 from ....runtime.registry import ops_of
+from ....runtime.result_types import BY_VALUE, UNKNOWN
 from ....runtime.rules.control import GUARD
 from ....runtime.rules.drawing import DRAW
 from ....runtime.rules.messages import PRINTS
@@ -123,12 +124,20 @@ def _finds_by_value(call: Call, ranges: Ranges | None) -> bool:
     return any(v.type.dtype.kind in "iu" for part in parts if not isinstance(part, slice) for v in values_in(part))
 
 
-def sized_by_value(op: Any, args: tuple[Any, ...]) -> bool:
-    """Whether the shape of a result may depend on values: a mask as index, nonzero, an element of an array as a length."""
+def sized_by_value(call: Call) -> bool:
+    """Whether the shape of a result may depend on values: a mask as index, nonzero, an element of an array as a length.
+
+    Of an op of which nothing is stated, each length that is one of an argument is taken to follow from that.
+    """
+    op, args = call.op, call.args
     if op.base is REPEAT and isinstance(args[1], (int, np.integer)):
         return False
-    if op.fn in SIZED_BY_VALUE or lengths_by_values(op, args) is not None:
+    fact = lengths_by_values(op, args)
+    if op.fn in SIZED_BY_VALUE or fact is BY_VALUE:
         return True
+    if fact is UNKNOWN:
+        lengths = {n for v in call.reads for n in v.type.shape}
+        return not all(n in lengths for v in call.outs for n in v.type.shape)
     if op.base is WHERE:
         return len(args) == 1 or args[1] is None
     return any(lengths_among(op, args))

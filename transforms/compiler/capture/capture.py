@@ -357,8 +357,8 @@ class Capture:
                 self.name(call)
             regions.note(call, [r._value for r in results])
         by_length = args[1:2] if op.base is REPEAT else args  # what its own length follows from
-        if sized_by_value(op, args) and not self.counted.values.issuperset(values_in(by_length)):
-            guard_sizes(self, outs)
+        if sized_by_value(call) and not self.counted.values.issuperset(values_in(by_length)):
+            guard_sizes(self, call)
         return outs, site
 
     def new_call(self, op: Any, args: tuple[Any, ...], outs: tuple[Value, ...], site: Site | None) -> Call:

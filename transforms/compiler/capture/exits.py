@@ -80,14 +80,14 @@ def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
         capture.refuse(_EXIT_WORDS[how])
 
 
-def guard_sizes(capture: Capture, outs: tuple[Value, ...]) -> None:
+def guard_sizes(capture: Capture, call: Call) -> None:
     """The lengths of results that depend on values are guards: code may have branched on them.
 
     One of 0 or 1 is held to what it is; of another the source can serve each that was checked.
     """
-    if capture.regions is not None and any(map(capture.regions.is_open, outs)):
+    if capture.regions is not None and any(map(capture.regions.is_open, call.outs)):
         raise LoopRejected("makes an array whose length depends on values", capture.site())
-    for out in outs:
+    for out in call.outs:
         for axis, length in enumerate(out.type.shape):
             size = capture.small(size_of, (out, axis), length)
             capture.findings.graph.calls.append(

@@ -18,12 +18,10 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Type, Value, map_values, type_of
-from ....runtime.ir.infer import lengths_by_values
 from ....runtime.ir.known_ops import GETITEM, MEAN
 from ....runtime.ir.opcodes import all_calls, is_effect, is_region
 from ....runtime.ops import Op
 from ....runtime.registry import require
-from ....runtime.result_types import UNKNOWN
 from ....runtime.rules.control import GUARD, SIZE
 from ....runtime.rules.indexing import PRODUCTS, scatter_rows
 from ..analysis.lengths import input_axis
@@ -60,9 +58,7 @@ def with_lengths_guarded(graph: Graph, fixed: Collection[Fixed], free: bool) -> 
         return graph
     inputs = set(graph.inputs)
     if not free or any(f.axis[0] not in inputs and input_axis(graph, *f.axis) is None for f in fixed):
-        makers = {v: call for call in graph.calls for v in call.outs}
-        kept = [c for c in graph.calls if not (_is_of_length(c) and _is_presumed(c, makers))]
-        calls = [c.with_args((c.args[0], "index", c.args[2])) if _is_of_length(c) else c for c in kept]
+        calls = [c.with_args((c.args[0], "index", c.args[2])) if _is_of_length(c) else c for c in graph.calls]
         return Graph(graph.inputs, calls, graph.outputs)
     *others, last = guards
     if others:
@@ -73,13 +69,6 @@ def with_lengths_guarded(graph: Graph, fixed: Collection[Fixed], free: bool) -> 
         calls = [whole if c is last else c for c in graph.calls if c not in dropped]
         return Graph(graph.inputs, calls, graph.outputs)
     return graph
-
-
-def _is_presumed(guard: Call, makers: dict[Value, Call]) -> bool:
-    """Whether a length is that of an argument, and nothing is stated of what the op gives."""
-    made = makers[makers[guard.args[0]].args[0]]
-    lengths = {n for v in made.reads for n in v.type.shape}
-    return guard.args[2] in lengths and lengths_by_values(made.op, made.args) is UNKNOWN
 
 
 def _guard_of_lengths(sizes: tuple[Value, ...], lengths: tuple[int, ...], site: Any) -> Call:
