@@ -95,6 +95,7 @@ class _Positive:
     def __init__(self, entries: Collection[tuple[Any, Call]]) -> None:
         self._entries = entries
         self._known: dict[tuple[bool, str], bool] = {}
+        self._finite: dict[str, bool] = {}  # of variables
 
     @functools.cached_property
     def values(self) -> dict[str, Any]:
@@ -139,6 +140,29 @@ class _Positive:
             case gast.Attribute():
                 return bool(tree.attr == "size")
         return self(tree, depth)
+
+    def is_finite(self, tree: Any, depth: int = 0) -> bool:
+        """Whether the backward part does not overflow on the way to an expression: where it does, a quotient by that is right."""
+        for node in gast.walk(tree):
+            if isinstance(node, gast.BinOp) and isinstance(node.op, (gast.Mult, gast.Pow)):
+                return False
+            if isinstance(node, gast.Call) and _called(node) in ("exp", "square"):
+                return False
+            if isinstance(node, gast.Name) and not self._is_finite(node.id, depth):
+                return False
+        return True
+
+    def _is_finite(self, name: str, depth: int) -> bool:
+        if name not in self._finite:
+            self._finite[name] = False  # until it is known: a loop may go in circles
+            made = self.values.get(name) if name in self._backward else None
+            self._finite[name] = made is None or (depth < _DEEPEST and self.is_finite(made, depth + 1))
+        return self._finite[name]
+
+    @functools.cached_property
+    def _backward(self) -> frozenset[str]:
+        """The variables that the backward part makes."""
+        return frozenset(name for statement, call in self._entries if call.quiet for name, _ in pairs_of(statement))
 
     def _of_variable(self, asked: Callable[[Any, int], bool], name: str, depth: int) -> bool:
         """Ask that of the value of a variable, each once: of `y * y` of `y * y` there are many ways down."""
@@ -188,7 +212,9 @@ def _is_silent(node: Any, known: _Known) -> bool:
     if isinstance(node, gast.BinOp):
         if isinstance(node.op, gast.Div):
             right = node.right
-            if _is_no_zero(right, node.left, known) or to_source(right) in known.divisors or known.positive(right):
+            if to_source(right) in known.divisors:
+                return True
+            if (_is_no_zero(right, node.left, known) or known.positive(right)) and known.positive.is_finite(right):
                 return True
             made = known.positive.values.get(name_of(right) or "")  # `R_k`, which is `R[k]`
             return made is not None and to_source(made) in known.divisors

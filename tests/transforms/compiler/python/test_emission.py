@@ -374,7 +374,7 @@ def test_warnings_are_off_only_where_something_can_warn() -> None:
         np.max, lambda x: np.sum(np.sqrt(x)), lambda x: np.sum(np.logaddexp(0.0, x)), lambda x: np.sum(x**0.5),
         lambda x: np.sum(np.cbrt(x)), np.prod, lambda x: np.sum(np.log1p(x)), lambda x: np.sum(np.arcsin(x)),
         lambda x: np.sum(x**-2), lambda x: np.sum(np.sqrt(x**3 + 1e-6)), lambda x: np.sum(np.sqrt(x**2 - 1e-6)),
-        lambda x: np.sum(np.sqrt(x**2 * 2.0)),
+        lambda x: np.sum(np.sqrt(x**2 * 2.0)), lambda x: np.sum(np.arctan(x)), lambda x: np.sum(np.arcsinh(x)),
     ):  # fmt: skip
         text = body(gs.value_and_grad(warns), np.abs(V) / 4)
         assert "errstate" in text, text
@@ -382,12 +382,13 @@ def test_warnings_are_off_only_where_something_can_warn() -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_where_the_forward_part_gives_no_warning_the_backward_part_gives_none() -> None:
-    specials = (0.0, -0.0, 1.0, -2.5, 1e-200, np.nan)
+    specials = (0.0, -0.0, 1.0, -2.5, 1e-200, 1e200, np.nan)
     functions = (
         lambda x: np.sum(x * np.tanh(x)), lambda x: np.sum(np.maximum(x, 0.0) ** 3), lambda x: np.sum(np.abs(x)),
         lambda x: np.sum(np.where(x > 0, x, -x)), lambda x: np.linalg.norm(x) ** 2, lambda x: np.sum(np.sqrt(np.abs(x))),
         lambda x: np.sum(np.exp(x - np.max(x))), lambda x: np.sum(x / np.linalg.norm(x)), lambda x: np.sum(np.cumsum(x)),
         lambda x: np.sum(x * x[::-1]) + np.sum(np.log(np.abs(x) + 1.0)), lambda x: x @ x / (1.0 + x @ x),
+        lambda x: np.sum(np.arctan(x)), lambda x: np.sum(np.arcsinh(x)), lambda x: np.arctan2(x, 2.0).sum(),
     )  # fmt: skip
     for function in functions:
         gradient = gs.value_and_grad(function)
