@@ -1,5 +1,5 @@
 #define ARGUMENTS 1
-#define SLOTS 15
+#define SLOTS 14
 #define OBJECTS 4
 #define STACKS 0
 
@@ -99,28 +99,25 @@ static PyObject *run(const State *st, Frame *f, PyObject *const *a, int *why)
     if (!t_16) goto punt;
     const int64_t loop_n = length, loop_chunk = 16384;
     const int64_t loop_chunks = (loop_n + loop_chunk - 1) / loop_chunk;
-    double *const t_10_s = room(f, 14, sizeof(double) * (loop_chunks));
+    double *const t_10_s = room(f, 13, sizeof(double) * (loop_chunks));
     if (!t_10_s) goto punt;
     WORK(length * 14);
     JOIN(run, loop_of) loop = {x_step0, t_2, t, t_12, t_16, t_10_s};
     share(st, JOIN(run, loop), &loop, loop_n, loop_chunk);
     const double t_10 = summed_d(t_10_s, loop_chunks, loop_n % loop_chunk != 0);
-    double *const t_17 = room(f, 13, sizeof(double) * (x_n0));
-    if (!t_17) goto punt;
-    memset(t_17, 0, sizeof(double) * (x_n0));
+    back(f);
+    double *const d_x = new_array(st, f, 0, D, 1, (int64_t[]){x_n0}, 0);
+    if (!d_x) goto punt;
+    memset(d_x, 0, sizeof(double) * (x_n0));
     {
         int64_t first_3, length_3;
         cut((int64_t)x_n0, 0, 0, 1, -1, 1, &first_3, &length_3);
-        double *const at = t_17 + first_3 * (1);
+        double *const at = d_x + first_3 * (1);
         if (length != length_3) goto punt;
         #pragma omp simd
         for (int64_t i0 = 0; i0 < length_3; i0++)
             at[i0 * (1)] = t_16[i0 * (1)];
     }
-    back(f);
-    double *const d_x = new_array(st, f, 0, D, 1, (int64_t[]){x_n0}, 0);
-    if (!d_x) goto punt;
-    memcpy(d_x, t_17, sizeof(double) * (x_n0));
     {
         int64_t first_4, length_4;
         cut((int64_t)x_n0, 1, 1, 0, 0, 1, &first_4, &length_4);

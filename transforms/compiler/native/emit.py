@@ -7,7 +7,7 @@ import dataclasses
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,6 +140,7 @@ class _Emitter:
         self.places: dict[int, int] = {}  # by the identity of a constant
         self.named: dict[Value, str] = {}
         self.returned: set[Value] = set()
+        self.becomes: dict[Value, Value] = {}  # of arrays that are written over until they are results: the results
         self.nested: Any = None
         self.functions: list[str] = []  # of nests
         self.makers = {v: s.call for s in each_statement(program.body) if isinstance(s, Assign) for v in s.call.outs}
@@ -154,6 +155,8 @@ class _Emitter:
                 raise RefusedError(f"it {words.get(type(s).__name__, 'holds a ' + type(s).__name__)}")
         self.steady = _steady(self.program)
         self.returned.update(c.start for c in self.steady if c.out in self.returned)
+        self.becomes = _written_over(self.program, self.returned)
+        self.returned.update(self.becomes)
         if self.alone is None:
             self.aliases = aliases_of(self.program)
         else:
@@ -187,7 +190,7 @@ class _Emitter:
 
     def name(self, v: Value | str, after: str = "") -> str:
         """A new name in C, for a value or like a word."""
-        stem = self.program.names.get(v, "t") if isinstance(v, Value) else v
+        stem = self.program.names.get(self.becomes.get(v, v), "t") if isinstance(v, Value) else v
         stem = re.sub(r"[^0-9A-Za-z_]", "_", stem) + after
         stem = stem if stem[:1].isalpha() or stem.startswith("_") else f"v_{stem}"
         name = stem
@@ -1142,6 +1145,19 @@ def _steady(program: Program) -> set[Carry]:
             if isinstance(c.after, Value) and c.after in writes and over.get(c.after) is c.param and c.param.type.shape:
                 found.add(c)
     return {c for c in found if isinstance(c.start, Value) and starts[c.start] == 1}
+
+
+def _written_over(program: Program, returned: Set[Value]) -> dict[Value, Value]:
+    """The arrays of which results are the last state, each with that: they are the caller's from the beginning."""
+    assigned = [s for s in program.body if isinstance(s, Assign) and s.is_over() and s.call.op.base in in_place()]
+    over = {s.slots[0].value: s.slots[0].of[0] for s in assigned}
+    found: dict[Value, Value] = {}
+    for result in returned:
+        v = result
+        while v in over:
+            v = over[v]
+            found[v] = result
+    return found
 
 
 def _place(text: str) -> str:

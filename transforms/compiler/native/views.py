@@ -411,12 +411,13 @@ def written_at(block: Place, call: Call) -> None:
             raise UnmodelledError
     if how == "+=" and dtype.kind == "b":
         raise UnmodelledError
-    kept = (
-        start is not None and block.over and (not start.obj or start.obj.startswith("f->o")) and out not in e.returned
-    )
-    name = start.p if kept and start is not None else e.name(out)
-    strides = start.strides if kept and start is not None else contiguous(tuple(dims))
-    target = Arr(name, tuple(dims), tuple(strides), dtype, start.obj if kept and start is not None else "", not kept)
+    own = start is not None and (start.obj.startswith("f->o") or (not start.obj and out not in e.returned))
+    kept = block.over and own
+    if kept and start is not None:
+        target = start._replace(dims=tuple(dims))
+    else:
+        target = Arr(e.name(out), tuple(dims), contiguous(tuple(dims)), dtype, "", True)
+    name = target.p
     before = block.at(level)
     n = len(before)
     p, at_dims, at_strides = indexed(block, target, args["index"], level, (0,) * len(dims))
