@@ -107,12 +107,12 @@ def lengths_by_values(op: Op, args: tuple[Any, ...]) -> How | None:
     if op.kind is Kind.elementwise or not any(True for _ in values_in(args)):
         return None
     if not isinstance(fact, How):
-        asked = fact.__code__.co_varnames[: fact.__code__.co_argcount]
+        names = fact.__code__.co_varnames[: fact.__code__.co_argcount]
+        asked = {k: x for k, (p, x) in enumerate(zip(op.params, args, strict=True)) if p.name in names}
         try:
-            given = zip(op.params, args, strict=True)
-            fact = op.ask(fact, tuple([_thawed(_key(x), _ghost) if p.name in asked else x for p, x in given]))
-        except Exception:  # it looks at what no stand-in shows: no mask, and no positions
-            return None
+            fact = op.ask(fact, tuple([_thawed(_key(x), _ghost) if k in asked else x for k, x in enumerate(args)]))
+        except Exception:  # it looks at what no stand-in shows
+            fact = BY_VALUE if any(v.type.dtype == bool for x in asked.values() for v in values_in((x,))) else RUN
     return fact if fact is BY_VALUE or fact is UNKNOWN else None
 
 

@@ -124,6 +124,8 @@ BY_VALUE: dict[str, Callable[[Any], Any]] = {
     "mask of rows": lambda x: x.reshape(-1, 2)[x[:15] > 0],
     "mask of a column": lambda x: x.reshape(-1, 2)[x[:15] > 0, 1],
     "mask of a matrix": lambda x: np.outer(x[:5], x[:5])[np.outer(x[:5], x[:5]) > 0],
+    "mask beside a slice": lambda x: np.outer(x, x)[:3, x > 0].T,
+    "mask beside places": lambda x: np.outer(x, x)[np.array([0, 1, 2])][:, x > 0].T,
     "two masks": lambda x: np.concatenate([x[x > 0], x[x < -1.0]]),
     "nonzero": lambda x: x.nonzero()[0],
     "flatnonzero": lambda x: np.flatnonzero(x > 0),
