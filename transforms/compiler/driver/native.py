@@ -38,6 +38,9 @@ __all__ = ["Native", "Ran", "c_source", "kernel_for"]
 _POLL = 0.02  # seconds between two looks after a build
 _PAIRS = 10_000  # of arrays, of which it is asked whether they share memory
 _LEFT = 16  # calls that a kernel may leave to NumPy, and a quarter of those that it ends, before it is not asked again
+_LEARNT = (
+    16  # calls whose lengths, which follow from values, a kernel learns in any case; and one more for so many calls
+)
 _said: set[str] = set()  # of what was warned of
 
 
@@ -85,7 +88,7 @@ class Native:
     """The kernels of one compiled function."""
 
     def __init__(self, compiled: Any, waits: bool = True) -> None:
-        self._label = compiled._label
+        self._label, self._inputs = compiled._label, compiled.inputs
         self._waits = waits  # for builds; or else calls run NumPy's source until these are there
         self._served: dict[Specialisation, _Served | str] = {}
         self._builds: dict[Specialisation, tuple[Kernel, Build]] = {}
@@ -125,12 +128,16 @@ class Native:
                 raise
             problem = _Problem(f"its check raised {error!r}", True)
         if problem is None:
-            served.serve(entry)
+            served.learn(entry)
         elif problem.failed:
             served.give_up(problem.words)
             self._warn(f"gave another result natively than with NumPy ({problem.words})")
         elif not served.entries:
             served.give_up(problem.words)
+
+    def _learn_from(self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Let a kernel serve the lengths of one more call, if it gives what the source of NumPy gives."""
+        self.take_over(entry, self._inputs(args, kwargs))
 
     def _made(self, specialisation: Specialisation) -> _Served | str:
         """The kernel of a specialisation, or why it has none; waits for its build."""
@@ -139,7 +146,7 @@ class Native:
             return found
         kernel, build = found
         try:
-            return _Served(specialisation, kernel, build.wait(), self._warn)
+            return _Served(specialisation, kernel, build.wait(), self._warn, self._learn_from)
         except BuildError as why:
             self._warn(str(why), of_all=True)
             return str(why)
@@ -181,7 +188,7 @@ class Native:
                 path = build.poll()
                 if path is None:
                     return False
-                self._served[specialisation] = _Served(specialisation, kernel, path, self._warn)
+                self._served[specialisation] = _Served(specialisation, kernel, path, self._warn, self._learn_from)
             except BuildError as why:
                 self._warn(str(why), of_all=True)
                 self._served[specialisation] = str(why)
@@ -239,12 +246,16 @@ class _Problem(NamedTuple):
 class _Served:
     """One kernel, and the entries that it serves."""
 
-    def __init__(self, specialisation: Specialisation, kernel: Kernel, path: str, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, specialisation: Specialisation, kernel: Kernel, path: str, warn: Callable[[str], None],
+        learn_from: Callable[..., None],
+    ) -> None:  # fmt: skip
         self.specialisation, self.kernel = specialisation, kernel
         self.reason = ""
         self.entries: list[tuple[Entry, Any]] = []
-        self._warn = warn
+        self._warn, self._learn_from = warn, learn_from
         self._left = 0  # calls that the kernel has left to NumPy
+        self._learnt = 0  # calls that it was to learn lengths from
         self._unfinished = False
         self._changes = bool(specialisation.signature.writes)
         self._lock = threading.RLock()
@@ -256,7 +267,7 @@ class _Served:
         """A call that the kernel does not finish: NumPy's source runs it whole, since a kernel changes nothing."""
         if why == 3 and self._loaded.is_usual_again():
             return self._loaded.function(*args)
-        self._left += why == 1
+        self._left += why == 1 and not self.kernel.lengths  # of which it learns more
         given = [_copied(args), _copied(args)] if why == 2 and self._changes else [args, args]
         result = self.specialisation.by_position()(*args)
         if why == 2 and result is not NotImplemented:
@@ -287,12 +298,34 @@ class _Served:
             entry.call = call
         self.entries.clear()
 
+    def learn(self, entry: Entry) -> None:
+        """Let the kernel serve an entry, and the lengths that follow from values of the call that was checked."""
+        self._loaded.learn()
+        if not any(known is entry for known, _ in self.entries):
+            self.serve(entry)
+
     def serve(self, entry: Entry) -> None:
         """Let the kernel serve an entry."""
         self.entries.append((entry, entry.call))
         call = self._call_of(entry, self._loaded.function)
         call = self._storing(entry, call) if entry.stores else call
-        entry.call = call if entry.lengths is None else _or(call, entry.call)
+        entry.call = call if entry.lengths is None else self._learning(entry, call, entry.call)
+
+    def _learning(self, entry: Entry, kernel: Callable[..., Any], numpy: Callable[..., Any]) -> Callable[..., Any]:
+        """A kernel, and NumPy's source for a call whose lengths it does not know, after which it knows them."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = kernel(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+            result = numpy(*args, **kwargs)
+            if result is not NotImplemented and self._learnt < _LEARNT + self._loaded.calls() // _LEARNT:
+                self._learnt += 1
+                if not self._changes:
+                    self._learn_from(entry, args, kwargs)
+            return result
+
+        return call
 
     def _storing(self, entry: Entry, function: Callable[..., Any]) -> Callable[..., Any]:
         """A kernel whose last results are stored in containers of the caller's."""
@@ -384,16 +417,6 @@ class _Served:
     def _left_by(self, result: Any, given: Any) -> Any:
         """What a call leaves behind: its result, and behind it the arrays of its arguments, where it may write into them."""
         return (_plain(result), _arrays(given)) if self._changes else (_plain(result), ())
-
-
-def _or(kernel: Callable[..., Any], numpy: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that serves one length that follows from values, and NumPy's source, which serves others."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        result = kernel(*args, **kwargs)
-        return numpy(*args, **kwargs) if result is NotImplemented else result
-
-    return call
 
 
 def _copied(args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -30,6 +30,7 @@ from ..schedule.program import (
     Store,
     Unpack,
     each_statement,
+    leaves_of,
     reads_of,
 )
 from ..schedule.signature import Instance, children
@@ -94,6 +95,7 @@ class Kernel(NamedTuple):
     called_out: Counter[str]  # ops that Python runs, by name
     native: int  # how many calls have a C form
     nested: Any = None  # the tree of the result, where C gives its leaves in a row
+    lengths: int = 0  # how many numbers are held to what a checked call had
 
     def whole(self, vectors: bool) -> str:
         """The text that is compiled."""
@@ -134,7 +136,7 @@ class _Emitter:
         self.calls: list[Callable[..., Any]] = []
         self.called_out: Counter[str] = Counter()
         self.native = 0
-        self.slots = self.objects = self.stacks = self.arms = self.paths = 0
+        self.slots = self.objects = self.stacks = self.arms = self.paths = self.lengths = 0
         self.taken: set[str] = set(_KEYWORDS.split())
         self.used: Counter[str] = Counter()  # by stem: how many names there are
         self.places: dict[int, int] = {}  # by the identity of a constant
@@ -185,7 +187,7 @@ class _Emitter:
         ])  # fmt: skip
         return Kernel(
             text, len(self.program.parameters), tuple(self.calls), tuple(self.constants), self.arms, self.paths, self.called_out,
-            self.native, self.nested,
+            self.native, self.nested, self.lengths,
         )  # fmt: skip
 
     def name(self, v: Value | str, after: str = "") -> str:
@@ -694,18 +696,25 @@ class Block:
         return found.c if found.dtype.kind == "b" else f"{found.c} != 0"
 
     def guard(self, s: Guard) -> None:
-        if s.how == "length":  # those of the first call; NumPy's source knows which others were checked
-            sizes = s.value if isinstance(s.value, tuple) else (s.value,)
-            lengths = s.expected if isinstance(s.expected, tuple) else (s.expected,)
-            for size, length in zip(sizes, lengths, strict=True):
-                found = self.read(size)
-                if not isinstance(found, Num):
-                    raise RefusedError("it is held to a length that C does not have")
-                self.at(self.levels(size)).append(f"if ({found.c} != {length}) goto punt;")
+        if s.how == "length":
+            self.of_lengths(s)
             return
         self.at(self.levels(s.value)).append(f"if (!({self.holds(s)})) goto punt;")
         self.env[s.out] = self.read(s.value)
         self.level[s.out] = self.levels(s.value)
+
+    def of_lengths(self, guard: Guard) -> None:
+        """A guard of lengths that follow from values, which hold with those of the arguments."""
+        sizes = [self.read(size) for size in values_in((guard.value,))]
+        unpacked = [v for s in self.emitter.program.body if isinstance(s, Unpack) for v in leaves_of(s.tree)]
+        arrays = [x for x in map(self.env.get, unpacked) if isinstance(x, Arr)]
+        if not all(isinstance(x, Num) for x in sizes):
+            raise RefusedError("it is held to a length that C does not have")
+        row = list(dict.fromkeys(d for x in arrays for d in x.dims if not d.isdigit()))
+        row += [x.c for x in sizes if isinstance(x, Num)]
+        self.emitter.lengths = len(row)
+        test = f"checked_lengths(st, {len(row)}, (int64_t[]){{{', '.join(row)}}})"
+        self.at(self.levels(guard.value)).append(f"if (!{test}) goto punt;")
 
     def fork(self, s: Fork, rest: Sequence[Statement]) -> None:
         """A path of its own, and what follows for the other calls."""

@@ -23,6 +23,14 @@ _FASTCALL = 0x80
 _kept = ctypes.c_int64()  # bytes that kernels keep for their next calls
 
 
+class _Lengths(ctypes.Structure):
+    """The Lengths of the prelude."""
+
+    _fields_ = (
+        ("n", ctypes.c_int64), ("rows", ctypes.POINTER(ctypes.c_int64)), ("last", ctypes.POINTER(ctypes.c_int64))
+    )  # fmt: skip
+
+
 class _State(ctypes.Structure):
     """The State of the prelude."""
 
@@ -34,6 +42,7 @@ class _State(ctypes.Structure):
         ("seen", ctypes.POINTER(ctypes.c_uint8)), ("hits", ctypes.POINTER(ctypes.c_int64)), ("probing", ctypes.c_int64),
         ("gemm", ctypes.c_void_p * 2), ("gemv", ctypes.c_void_p * 2), ("trsm", ctypes.c_void_p * 2),
         ("wide", ctypes.c_int64), ("shared", ctypes.c_void_p), ("kept", ctypes.POINTER(ctypes.c_int64)),
+        ("lengths", ctypes.POINTER(_Lengths)),
     )  # fmt: skip
 
 
@@ -64,6 +73,10 @@ class Loaded:
         self._seen = (ctypes.c_uint8 * (kernel.arms + 1))()
         self._taken = 0
         self._hits = (ctypes.c_int64 * kernel.paths)()
+        self._rows: list[tuple[int, ...]] = []  # of lengths that follow from values
+        self._last = (ctypes.c_int64 * (kernel.lengths + 1))()
+        self._tables: list[Any] = []  # those that C looks at, and older ones that a call may still look at
+        self._lengths = _Lengths(0, None, ctypes.cast(self._last, ctypes.POINTER(ctypes.c_int64)))
         self._errors = _errors()
         self._fallbacks = fallback, unprobed
         self._states = [self._state(call, probing) for probing, call in enumerate(self._fallbacks)]
@@ -74,6 +87,18 @@ class Loaded:
         method = ctypes.addressof(self._method)
         # in the place of their module stands this object, which lives as long as they do
         self.function, self.probe = [made(method, ctypes.addressof(state), self) for state in self._states]
+
+    def learn(self) -> None:
+        """Serve the lengths that follow from values which the last probe had."""
+        row = tuple(self._last[: self.kernel.lengths])
+        if not row or row in self._rows:
+            return
+        self._rows.append(row)
+        numbers = [n for known in self._rows for n in known]
+        table = (ctypes.c_int64 * len(numbers))(*numbers)
+        self._tables.append(table)
+        self._lengths.rows = ctypes.cast(table, ctypes.POINTER(ctypes.c_int64))
+        self._lengths.n = len(self._rows)
 
     def is_usual_again(self) -> bool:
         """Whether NumPy's error state is that by default, though it was set anew: it counts as usual from now on."""
@@ -116,6 +141,7 @@ class Loaded:
         if blas is not None:
             state.gemm[:], state.gemv[:], state.trsm[:], state.wide = blas
         state.kept = ctypes.pointer(_kept)
+        state.lengths = ctypes.pointer(self._lengths)
         state.shared = threads.shared(self._library)
         return state
 

@@ -67,6 +67,9 @@ extern PyObject *PyExc_Exception;
 typedef PyObject *(*make_array)(PyObject *, int, int64_t *, int, int64_t *, void *, int, int, PyObject *);
 typedef PyObject *(*make_scalar)(void *, PyObject *, PyObject *);
 
+/* lengths that follow from values, of the calls that were checked: rows of them, behind those of the arguments; the last row */
+typedef struct { int64_t n, *rows, *last; } Lengths;
+
 typedef struct {
     int64_t head, type_at;          /* where an object's own fields, and its type, begin */
     PyObject *array_type;
@@ -83,9 +86,21 @@ typedef struct {
     int64_t wide;                   /* whether its ints have 64 bits */
     void *shared;                   /* shares chunks of loops among threads, or NULL */
     int64_t *kept;                  /* bytes that all kernels keep for their next calls */
+    Lengths *lengths;
 } State;
 
 enum { D, F, L, B };
+"""
+
+LENGTHS = r"""
+static int checked_lengths(const State *st, int width, const int64_t *row)
+{   /* Python adds rows, and never frees those that a call may look at */
+    const int64_t n = __atomic_load_n(&st->lengths->n, __ATOMIC_ACQUIRE);
+    const int64_t *rows = __atomic_load_n(&st->lengths->rows, __ATOMIC_ACQUIRE);
+    for (int64_t k = 0; k < n; k++) if (!memcmp(rows + k * width, row, sizeof(int64_t) * width)) return 1;
+    if (st->probing) memcpy(st->lengths->last, row, sizeof(int64_t) * width);
+    return st->probing != 0;
+}
 """
 
 STACKS = r"""
@@ -753,8 +768,9 @@ def prelude(vectors: bool, text: str | None = None) -> str:
     threads = "".join(
         [part for part, sign in ((ROWS, "rows_of("), (THREADS, "share(")) if text is None or sign in text]
     )
+    lengths = LENGTHS if text is None or "checked_lengths(" in text else ""
     parts = (
-        HEAD, PARTS, PYTHON, threads, STACKS, NOTHING, FRAME, LOCK, ROOM, KEPT, OBJECTS, SUMS, CUT, PRODUCT, LU, CHOLESKY, BLAS,
-        TRSM,
+        HEAD, PARTS, PYTHON, threads, lengths, STACKS, NOTHING, FRAME, LOCK, ROOM, KEPT, OBJECTS, SUMS, CUT, PRODUCT, LU,
+        CHOLESKY, BLAS, TRSM,
     )  # fmt: skip
     return "".join(parts) + "\n" + "\n".join(names) + MATHS

@@ -195,7 +195,8 @@ def test_one_source_serves_all_counts_of_a_mask(target: str) -> None:
         counts.add((n, np.sum(x > 0)))
         np.testing.assert_allclose(compiled(x), gs.grad(loss)(x), rtol=1e-13)
     assert len(counts) > 25
-    assert len(gs.explain(compiled).specialisations) == 1
+    [one] = gs.explain(compiled).specialisations
+    assert one.runs.startswith("native" if target == "native" else "")
     assert "if y.size not in checked_lengths:\n        return NotImplemented  # no call had such lengths yet" in str(
         compiled.source(x)
     )
