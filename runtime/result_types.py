@@ -6,7 +6,7 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["BY_VALUE", "LENGTHS", "RUN", "UNKNOWN", "How", "TypesFact", "along_axis"]
+__all__ = ["BY_VALUE", "KIND", "LENGTHS", "RUN", "UNKNOWN", "How", "TypesFact", "along_axis"]
 
 
 class How(enum.Enum):
@@ -15,10 +15,11 @@ class How(enum.Enum):
     lengths = "lengths"  # each length of a result is that of an argument, whatever the lengths are
     run = "run"  # lengths are computed: the types are those of a run, where that is small
     by_value = "by value"  # kind, dtype and number of axes are known, lengths follow from values
+    kind = "kind"  # lengths are those of the arguments, and the values decide whether the numbers are real or complex
     unknown = "unknown"  # nothing is known
 
 
-LENGTHS, RUN, BY_VALUE, UNKNOWN = How.lengths, How.run, How.by_value, How.unknown
+LENGTHS, RUN, BY_VALUE, KIND, UNKNOWN = How.lengths, How.run, How.by_value, How.kind, How.unknown
 
 # What an op states: one of these, or a function of the arguments that it names, as a rule does. It is given arrays whose
 # types alone mean something, which cost nothing to make, and gives an array of the result's type or one of these.

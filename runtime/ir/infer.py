@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from ..arrays import PLACE, computing_with
 from ..ops import Kind, Op
-from ..result_types import BY_VALUE, LENGTHS, RUN, UNKNOWN, How
+from ..result_types import BY_VALUE, KIND, LENGTHS, RUN, UNKNOWN, How
 from ..unpatched import np
 from .graph import Type, Value, type_of, values_in
 
-__all__ = ["Inferred", "fits", "infer", "kind_here", "lengths_among", "lengths_by_values"]
+__all__ = ["Inferred", "fits", "infer", "kind_here", "lengths_among", "stated"]
 
 SMALL = 64  # a call on no more elements than these is run at its own lengths
 _KEPT = 3  # lengths up to this one stay as they are: 1 broadcasts, and np.cross asks for 2 or 3
@@ -101,19 +101,17 @@ def lengths_among(op: Op, args: tuple[Any, ...]) -> Iterator[Value]:
         yield from (v for v in values_in(parts) if v.type.kind in ("array", "scalar") and v.type.dtype.kind in "iu")
 
 
-def lengths_by_values(op: Op, args: tuple[Any, ...]) -> How | None:
-    """BY_VALUE where lengths of results follow from values, UNKNOWN where they may, as the facts of the op say; else None."""
+def stated(op: Op, args: tuple[Any, ...]) -> How | None:
+    """Return what an op states of the results of a call: LENGTHS, BY_VALUE ...; None where a function gives their type."""
     fact: Any = op.types
-    if op.kind is Kind.elementwise or not any(True for _ in values_in(args)):
-        return None
     if not isinstance(fact, How):
         names = fact.__code__.co_varnames[: fact.__code__.co_argcount]
         asked = {k: x for k, (p, x) in enumerate(zip(op.params, args, strict=True)) if p.name in names}
         try:
             fact = op.ask(fact, tuple([_thawed(_key(x), _ghost) if k in asked else x for k, x in enumerate(args)]))
         except Exception:  # it looks at what no stand-in shows
-            fact = BY_VALUE if any(v.type.dtype == bool for x in asked.values() for v in values_in((x,))) else RUN
-    return fact if fact is BY_VALUE or fact is UNKNOWN else None
+            fact = BY_VALUE if any(v.type.dtype == bool for x in asked.values() for v in values_in((x,))) else None
+    return fact if isinstance(fact, How) else None
 
 
 class _UnknownError(Exception):
@@ -171,7 +169,7 @@ def _inferred(op: Op, key: Any, by_number: bool) -> tuple[Inferred, ...] | None:
     if fact is BY_VALUE and not types:
         fact = RUN
     scale = _scale(types) if sum([math.prod(t.shape) for t in types]) > SMALL else {}
-    if fact is UNKNOWN:
+    if fact in (UNKNOWN, KIND):
         return None
     if fact is LENGTHS and not by_number and not (scale and any(map(_has_rows, key[1:]))):
         return _run(op, key, scale)

@@ -10,6 +10,7 @@ from ..memory import NEW
 from ..ops import Kind, shape_of
 from ..registry import undifferentiable
 from ..result_types import UNKNOWN
+from ..unpatched import np
 
 SHAPE = undifferentiable(shape_of, "x", Kind.creation, path="shape", types=lambda x: x.shape)
 
@@ -49,6 +50,7 @@ class GuardMissError(Exception):
 _HOWS: dict[str, Callable[[Any], Any]] = {
     "bool": bool, "float": float, "int": int, "index": int, "complex": complex,
     "item": lambda v: getattr(v, "item", lambda: v)(),
+    "iscomplexobj": np.iscomplexobj,
     "length": lambda v: tuple(map(int, v)) if isinstance(v, tuple) else int(v),
 }  # fmt: skip
 

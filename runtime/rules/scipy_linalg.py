@@ -10,7 +10,7 @@ from scipy import linalg
 from ..batching import BatchedCall
 from ..ops import Kind
 from ..registry import batching, composed, primitive, rule
-from ..result_types import LENGTHS, UNKNOWN
+from ..result_types import KIND, LENGTHS
 from ..unpatched import np
 from .contraction import adjoint, flip
 from .scipy_functions import arrays, made, refused
@@ -220,7 +220,7 @@ def _solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     return solve_sylvester(a, b, q)
 
 
-@primitive("x", opaque, may_raise=True, types=lambda x: LENGTHS if x.dtype.kind == "c" else UNKNOWN)  # real or complex
+@primitive("x", opaque, may_raise=True, types=lambda x: LENGTHS if x.dtype.kind == "c" else KIND)
 def sqrtm(x: Any) -> Any:
     """`linalg.sqrtm`, which does not dispatch."""
     return scipy.linalg.sqrtm(x)

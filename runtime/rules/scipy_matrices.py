@@ -14,7 +14,7 @@ from scipy import linalg
 
 from ..ops import Kind
 from ..registry import composed, primitive, rule
-from ..result_types import LENGTHS, UNKNOWN
+from ..result_types import KIND, LENGTHS, UNKNOWN
 from ..unpatched import np
 from .scipy_functions import arrays, made, refused
 from .scipy_linalg import _shifted, expm, solve_banded, solve_sylvester, solve_triangular, sqrtm
@@ -323,7 +323,7 @@ def _pinvh(
 # Functions of matrices.
 
 
-@primitive("x", opaque, may_raise=True, types=lambda x: LENGTHS if x.dtype.kind == "c" else UNKNOWN)  # real or complex
+@primitive("x", opaque, may_raise=True, types=lambda x: LENGTHS if x.dtype.kind == "c" else KIND)
 def logm(x: Any) -> Any:
     """`linalg.logm`, which does not dispatch."""
     return scipy.linalg.logm(x)

@@ -246,7 +246,10 @@ class _Writer:
                 lines.append(f"{left}{',' * (call.op.n_out is None and len(call.outs) == 1)} = {text}{site}")
 
     def guard(self, call: Call, lines: list[str]) -> None:
-        value, _, expected = call.args
+        value, how, expected = call.args
+        if how == "iscomplexobj":  # a float of JAX's has no complex power
+            self.names[call.outs[0]] = self.names[value]
+            return
         if not isinstance(value, Value) or value not in self.static:
             raise _RefusedError("it decides by a value, and has only the path of the export: use np.where")
         lines.append(f"if {self.names[value]} != {expected!r}:")

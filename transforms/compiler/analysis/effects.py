@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 
 from ....runtime.ir.graph import Call, Graph, Value, values_in
-from ....runtime.ir.infer import lengths_among, lengths_by_values
-from ....runtime.ir.known_ops import GETITEM, REPEAT, SIZED_BY_VALUE, WHERE
+from ....runtime.ir.infer import lengths_among, stated
+from ....runtime.ir.known_ops import GETITEM, POWER, REPEAT, SIZED_BY_VALUE, WHERE
 from ....runtime.ir.opcodes import all_calls, is_effect, is_region, regions_of
+from ....runtime.ops import Kind
 from ....runtime.registry import ops_of
-from ....runtime.result_types import BY_VALUE, UNKNOWN
+from ....runtime.result_types import BY_VALUE, KIND, UNKNOWN
 from ....runtime.rules.control import GUARD
 from ....runtime.rules.drawing import DRAW
 from ....runtime.rules.messages import PRINTS
 from .ranges import Ranges
 
 __all__ = [
-    "divides_by_a_number", "effect_words", "guards_first", "is_behind_effects", "prints", "sized_by_value", "stays",
+    "divides_by_a_number", "effect_words", "guards_first", "is_behind_effects", "prints", "real_by_value", "sized_by_value",
+    "stays",
 ]  # fmt: skip
 
 _LOOK_UPS = ops_of(operator.getitem, np.take, np.take_along_axis)
@@ -132,12 +134,31 @@ def sized_by_value(call: Call) -> bool:
     op, args = call.op, call.args
     if op.base is REPEAT and isinstance(args[1], (int, np.integer)):
         return False
-    fact = lengths_by_values(op, args)
-    if op.fn in SIZED_BY_VALUE or fact is BY_VALUE:
+    if op.fn in SIZED_BY_VALUE:
         return True
-    if fact is UNKNOWN:
-        lengths = {n for v in call.reads for n in v.type.shape}
-        return not all(n in lengths for v in call.outs for n in v.type.shape)
+    if op.kind is not Kind.elementwise and call.reads:
+        fact = stated(op, args)
+        if fact is UNKNOWN:
+            lengths = {n for v in call.reads for n in v.type.shape}
+            return not all(n in lengths for v in call.outs for n in v.type.shape)
+        if fact is BY_VALUE:
+            return True
     if op.base is WHERE:
         return len(args) == 1 or args[1] is None
     return any(lengths_among(op, args))
+
+
+def real_by_value(call: Call) -> bool:
+    """Whether a result may be real or complex, as the values are: `s ** 0.5` of a float of Python's, the root of a matrix."""
+    op, args = call.op, call.args
+    if op.base is not POWER:
+        return op.kind is Kind.opaque and bool(call.reads) and stated(op, args) is KIND
+    if call.outs[0].type.kind != "python" or any(_kind(x) == "c" for x in args):
+        return False
+    x, y = args
+    whole = _kind(y) in "bi" or (type(y) is float and y.is_integer())
+    return not whole and not (type(x) in (int, float) and x >= 0)
+
+
+def _kind(x: Any) -> str:
+    return x.type.dtype.kind if isinstance(x, Value) else np.result_type(type(x)).kind

@@ -25,14 +25,14 @@ from ....tracer.core.thread_state import LOCAL
 from ....tracer.memory.survivors import note_held
 from ...user_code.scipy_names import object_of, parts_of
 from ...user_code.scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_function, watched
-from ..analysis.effects import is_behind_effects, sized_by_value
+from ..analysis.effects import is_behind_effects, real_by_value, sized_by_value
 from ..frontend.attempts import GivenUp, LoopRejected
 from ..frontend.functions import convert_code, has_arithmetic, has_control_flow
 from ..frontend.hooks import catches, needs_of
 from ..frontend.operators import CELL, CONTROL
 from ..frontend.user_names import assigned_names
 from .copies import copied
-from .exits import guard_sizes, left
+from .exits import guard_kind, guard_sizes, left
 from .failure import Failure, read_at, reading
 from .generators import GENERATOR, Generators, is_generator
 from .instances import AS_THEY_ARE, Instances
@@ -359,6 +359,8 @@ class Capture:
         by_length = args[1:2] if op.base is REPEAT else args  # what its own length follows from
         if sized_by_value(call) and not self.counted.values.issuperset(values_in(by_length)):
             guard_sizes(self, call)
+        if real_by_value(call) and not self.counted.values.issuperset(call.reads):
+            guard_kind(self, call)
         return outs, site
 
     def new_call(self, op: Any, args: tuple[Any, ...], outs: tuple[Value, ...], site: Site | None) -> Call:

@@ -15,7 +15,7 @@ from .sizes import Fixed
 if TYPE_CHECKING:
     from .capture import Capture
 
-__all__ = ["guard_sizes", "left"]
+__all__ = ["guard_kind", "guard_sizes", "left"]
 
 MANY_TRIPS = 1_000  # of a loop that is unrolled, by decisions: each takes about 5 ms to write down
 _VALUE_EXITS = frozenset(["bool", "int", "float", "complex", "index", "item"])
@@ -78,6 +78,18 @@ def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
         capture.messages.formatted(tensor, spec)
     elif how in _EXIT_WORDS:
         capture.refuse(_EXIT_WORDS[how])
+
+
+def guard_kind(capture: Capture, call: Call) -> None:
+    """Whether a result is real or complex is a guard, where the values decide; within a loop nothing can ask."""
+    if capture.regions is not None and any(map(capture.regions.is_open, call.outs)):
+        if call.outs[0].type.kind == "python":
+            return
+        raise LoopRejected("makes an array that is real or complex as its values are", capture.site())
+    for out in call.outs:
+        expect = out.type.dtype.kind == "c"
+        made = Call(require(guard), (out, "iscomplexobj", expect), (Value(out.type),), capture.site())
+        capture.findings.graph.calls.append(made)
 
 
 def guard_sizes(capture: Capture, call: Call) -> None:

@@ -699,6 +699,9 @@ class Block:
         if s.how == "length":
             self.of_lengths(s)
             return
+        if s.how == "iscomplexobj":  # what C takes from Python is of the dtype that it expects, or goes to NumPy
+            self.env[s.out], self.level[s.out] = self.read(s.value), self.levels(s.value)
+            return
         self.at(self.levels(s.value)).append(f"if (!({self.holds(s)})) goto punt;")
         self.env[s.out] = self.read(s.value)
         self.level[s.out] = self.levels(s.value)

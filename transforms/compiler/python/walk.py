@@ -730,6 +730,10 @@ def named_sizes(facts: Block, naming: Naming, taken: Collection[str]) -> dict[Va
 def _condition(guard: Call, tree: Any, fails: bool = False) -> Any:
     """`s > 0` or `int(n) == 3` where the value is written `tree`; with `fails` its negation."""
     value, how, expect = guard.args
+    if how == "iscomplexobj":
+        name = gast.Attribute(value=name_tree("np"), attr=how, ctx=gast.Load())
+        asked = gast.Call(func=name, args=[tree], keywords=[])
+        return asked if expect is not fails else gast.UnaryOp(op=gast.Not(), operand=asked)
     if how == "length":
         return gast.Compare(left=tree, ops=[gast.NotIn()], comparators=[name_tree(CHECKED_LENGTHS)])
     if how == "bool":

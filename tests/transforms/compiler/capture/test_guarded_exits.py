@@ -227,3 +227,41 @@ def test_nothing_is_a_branch_of_its_own() -> None:
     stays_compiled(
         follows(lambda a: np.sum(a) if a[0] > 0 else None, (None, (x(1),)), (None, (x(-1),)), transform=lambda f: f)
     )
+
+
+@pytest.mark.parametrize("name", ["sqrtm", "logm", "fractional_matrix_power"])
+@pytest.mark.parametrize("asks", [True, False], ids=["asks", "computes"])
+def test_a_matrix_that_is_real_or_complex_as_its_values_are(name: str, asks: bool) -> None:
+    linalg = pytest.importorskip("scipy.linalg")
+    more = (0.5,) if name == "fractional_matrix_power" else ()
+
+    def f(x: Any) -> Any:
+        out = getattr(linalg, name)(x, *more)
+        return np.sum(x) * (2.0 if np.iscomplexobj(out) else 3.0) if asks else np.sum(np.abs(out) ** 2)
+
+    compiled = gs.compile(gs.grad(f))
+    real, other = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[-2.0, 1.0], [1.0, -3.0]])
+    for matrix in (real, 2 * real, other, real, 3 * other, other):
+        np.testing.assert_array_equal(compiled(matrix), gs.grad(f)(matrix))
+    assert len(gs.explain(compiled).specialisations) == 2
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda s, t: abs(s**0.5), lambda s, t: abs(s**t) ** 2,
+        lambda s, t: (s**0.5).real if isinstance(s**0.5, complex) else s**0.5,
+        lambda s, t: abs(s**2) * t, lambda s, t: 2.0**s * t, lambda s, t: abs(np.sum(np.array([s, t]) ** 2)),
+    ],
+)  # fmt: skip
+def test_a_power_of_a_float_of_pythons_is_real_or_complex(f: Any) -> None:
+    compiled, eager = gs.compile(gs.value_and_grad(f)), gs.value_and_grad(f)
+    for s, t in ((2.0, 0.5), (3.0, 0.5), (-2.0, 0.5), (2.0, 1.5), (-3.0, 0.25), (-2.0, 2.0), (3.0, 0.5)):
+        found, expected = compiled(s, t), eager(s, t)
+        assert type(found[0]) is type(expected[0])
+        assert found == expected
+
+
+def test_a_power_that_is_always_real_is_no_guard() -> None:
+    for f in (lambda s: s**2, lambda s: s**-3, lambda s: s**2.0, lambda s: 2.0**s):
+        assert "iscomplexobj" not in str(gs.compile(gs.grad(f)).source(1.5))
