@@ -187,16 +187,6 @@ def _(torch: Any) -> Any:
     return leaf(torch)[::-1].tolist()
 
 
-@row("a write into `z.real`", "written", "NoRuleError")
-def _(torch: Any) -> Any:
-    z = torch.tensor([1 + 1j], requires_grad=True) * 1
-    try:
-        z.real.mul_(2)
-    except Exception as error:
-        return type(error).__name__
-    return "written"
-
-
 @row("ignores `only_inputs=False`", [None], [[2.0, 4.0]])
 def _(torch: Any) -> Any:
     x, other = leaf(torch), leaf(torch)

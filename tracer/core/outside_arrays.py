@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from ...runtime.arrays import SMALL, is_cupys, is_plain_array, owner_of, seen
+from ...runtime.arrays import SMALL, as_numpys, is_cupys, is_plain_array, owner_of, seen
 from ...runtime.ops import Plan
 from ...runtime.unpatched import np
 from .tensor_base import Operand
@@ -44,7 +44,7 @@ def kept(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if is_cupys(array):  # to look at it would wait for the device
         return array
     if array.dtype.kind not in "biufc":  # whose memory no buffer shows, as that of dates
-        return np.array(array)
+        return array.copy()
     key = id(array)
     latest = _LATEST.get(key)
     if latest is not None and latest.array() is array and latest.seen == seen(array):
@@ -52,7 +52,7 @@ def kept(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         if found is not None:
             return found
     small = array.nbytes <= SMALL and (array.flags.c_contiguous or array.flags.f_contiguous)
-    made = np.array(array, order="K") if small else np.asarray(array.data)  # in which views of it end, too
+    made = array.copy(order="K") if small else as_numpys(array.data)  # in which views of it end, too
     place = id(made)
 
     def forget(_: Any, latest: dict[int, Memory] = _LATEST, memories: dict[int, Memory] = MEMORIES) -> None:
@@ -105,7 +105,7 @@ def was_written(value: Any) -> bool:
 def _sums(array: np.ndarray[Any, Any]) -> bytes:
     """The sums of an array's bits, by words that stand so many words apart."""
     if not array.flags.c_contiguous:
-        array = array.T if array.flags.f_contiguous else np.ascontiguousarray(array)
+        array = array.T if array.flags.f_contiguous else array.copy()
     raw = array.reshape(-1).view(np.uint8)
     end = raw.size - raw.size % (8 * _WORDS)
     words = raw[:end].view(np.uint64).reshape(-1, _WORDS)

@@ -240,7 +240,7 @@ KEPT: list[tuple[Any, str, str]] = [
     (attributes, "named", "for layer in layers:"),
     (trees, "tree", "for layer in layers:"),
     (lists_beside_each_other, "tuple", "for W, b in layers:"),
-    (with_one_list_longer, "tuple", "for W, b in layers_2:"),
+    (with_one_list_longer, "tuple", "= layers[:-1]"),
     (numbered, "tuple", "in enumerate(layers):"),
     (backwards, "tuple", "= layers[::-1]"),
     (all_but_the_last, "tuple", "= layers[:-1]"),
