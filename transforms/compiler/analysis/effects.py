@@ -13,15 +13,14 @@ from ....runtime.ir.known_ops import GETITEM, POWER, REPEAT, SIZED_BY_VALUE, WHE
 from ....runtime.ir.opcodes import all_calls, is_effect, is_region, regions_of
 from ....runtime.ops import Kind
 from ....runtime.registry import ops_of
-from ....runtime.result_types import BY_VALUE, KIND, UNKNOWN
+from ....runtime.result_types import BY_VALUE, KIND, UNKNOWN, How
 from ....runtime.rules.control import GUARD
 from ....runtime.rules.drawing import DRAW
 from ....runtime.rules.messages import PRINTS
 from .ranges import Ranges
 
 __all__ = [
-    "divides_by_a_number", "effect_words", "guards_first", "is_behind_effects", "prints", "real_by_value", "sized_by_value",
-    "stays",
+    "by_value", "divides_by_a_number", "effect_words", "guards_first", "is_behind_effects", "prints", "stays",
 ]  # fmt: skip
 
 _LOOK_UPS = ops_of(operator.getitem, np.take, np.take_along_axis)
@@ -126,36 +125,38 @@ def _finds_by_value(call: Call, ranges: Ranges | None) -> bool:
     return any(v.type.dtype.kind in "iu" for part in parts if not isinstance(part, slice) for v in values_in(part))
 
 
-def sized_by_value(call: Call) -> bool:
-    """Whether the shape of a result may depend on values: a mask as index, nonzero, an element of an array as a length.
+def by_value(call: Call) -> How | None:
+    """BY_VALUE where lengths of results may follow from values, KIND where these decide between real and complex; else None."""
+    op = call.op
+    fact = None if op.kind is Kind.elementwise or not call.reads else stated(op, call.args)
+    if fact is KIND or _is_power_by_value(call):
+        return KIND
+    return BY_VALUE if _is_sized_by_value(call, fact) else None
+
+
+def _is_sized_by_value(call: Call, fact: How | None) -> bool:
+    """Whether a mask is the index, an element of an array a length, and the like.
 
     Of an op of which nothing is stated, each length that is one of an argument is taken to follow from that.
     """
     op, args = call.op, call.args
     if op.base is REPEAT and isinstance(args[1], (int, np.integer)):
         return False
-    if op.fn in SIZED_BY_VALUE:
+    if op.fn in SIZED_BY_VALUE or fact is BY_VALUE:
         return True
-    if op.kind is not Kind.elementwise and call.reads:
-        fact = stated(op, args)
-        if fact is UNKNOWN:
-            lengths = {n for v in call.reads for n in v.type.shape}
-            return not all(n in lengths for v in call.outs for n in v.type.shape)
-        if fact is BY_VALUE:
-            return True
+    if fact is UNKNOWN:
+        lengths = {n for v in call.reads for n in v.type.shape}
+        return not all(n in lengths for v in call.outs for n in v.type.shape)
     if op.base is WHERE:
         return len(args) == 1 or args[1] is None
     return any(lengths_among(op, args))
 
 
-def real_by_value(call: Call) -> bool:
-    """Whether a result may be real or complex, as the values are: `s ** 0.5` of a float of Python's, the root of a matrix."""
-    op, args = call.op, call.args
-    if op.base is not POWER:
-        return op.kind is Kind.opaque and bool(call.reads) and stated(op, args) is KIND
-    if call.outs[0].type.kind != "python" or any(_kind(x) == "c" for x in args):
+def _is_power_by_value(call: Call) -> bool:
+    """Whether a power of Python's numbers, as `s ** 0.5`, is real or complex as the values are."""
+    if call.op.base is not POWER or call.outs[0].type.kind != "python" or any(_kind(x) == "c" for x in call.args):
         return False
-    x, y = args
+    x, y = call.args
     whole = _kind(y) in "bi" or (type(y) is float and y.is_integer())
     return not whole and not (type(x) in (int, float) and x >= 0)
 

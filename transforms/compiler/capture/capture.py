@@ -15,6 +15,7 @@ from ....runtime.ir.graph import Call, Graph, Value, again, primal_of, type_of, 
 from ....runtime.ir.known_ops import REPEAT
 from ....runtime.ops import shape_of
 from ....runtime.registry import require
+from ....runtime.result_types import KIND
 from ....runtime.rules.control import size_of
 from ....runtime.rules.messages import PRINTS
 from ....runtime.user_ops import USERS, home_of, is_users
@@ -25,7 +26,7 @@ from ....tracer.core.thread_state import LOCAL
 from ....tracer.memory.survivors import note_held
 from ...user_code.scipy_names import object_of, parts_of
 from ...user_code.scope import ABSENT, Path, Scope, all_code, is_put_in, is_user_function, watched
-from ..analysis.effects import is_behind_effects, real_by_value, sized_by_value
+from ..analysis.effects import by_value, is_behind_effects
 from ..frontend.attempts import GivenUp, LoopRejected
 from ..frontend.functions import convert_code, has_arithmetic, has_control_flow
 from ..frontend.hooks import catches, needs_of
@@ -356,11 +357,10 @@ class Capture:
             if regions.frames and not self.section.backward:
                 self.name(call)
             regions.note(call, [r._value for r in results])
-        by_length = args[1:2] if op.base is REPEAT else args  # what its own length follows from
-        if sized_by_value(call) and not self.counted.values.issuperset(values_in(by_length)):
-            guard_sizes(self, call)
-        if real_by_value(call) and not self.counted.values.issuperset(call.reads):
-            guard_kind(self, call)
+        decided = by_value(call)
+        by = args[1:2] if op.base is REPEAT else args  # what decides
+        if decided is not None and not self.counted.values.issuperset(values_in(by)):
+            (guard_kind if decided is KIND else guard_sizes)(self, call)
         return outs, site
 
     def new_call(self, op: Any, args: tuple[Any, ...], outs: tuple[Value, ...], site: Site | None) -> Call:

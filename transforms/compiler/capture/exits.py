@@ -13,6 +13,7 @@ from ..frontend.attempts import LoopRejected
 from .sizes import Fixed
 
 if TYPE_CHECKING:
+    from ....tracer.core.site import Site
     from .capture import Capture
 
 __all__ = ["guard_kind", "guard_sizes", "left"]
@@ -65,7 +66,7 @@ def left(capture: Capture, tensor: Any, how: str, spec: str) -> None:
             if capture.regions.is_open(ir):
                 raise LoopRejected(f"decides by {how}() of a value that each trip changes", capture.site())
         site = capture.site()
-        calls.append(Call(require(guard), (ir, how, expect), (Value(ir.type),), site))
+        calls.append(_guard(ir, how, expect, site))
         capture.decided[site] = capture.decided.get(site, 0) + 1
         if capture.decided[site] > MANY_TRIPS:
             why = f" ({capture.findings.unrolled[0]})" if capture.findings.unrolled else ""
@@ -87,8 +88,7 @@ def guard_kind(capture: Capture, call: Call) -> None:
             return
         raise LoopRejected("makes an array that is real or complex as its values are", capture.site())
     for out in call.outs:
-        expect = out.type.dtype.kind == "c"
-        made = Call(require(guard), (out, "iscomplexobj", expect), (Value(out.type),), capture.site())
+        made = _guard(out, "iscomplexobj", out.type.dtype.kind == "c", capture.site())
         capture.findings.graph.calls.append(made)
 
 
@@ -102,11 +102,9 @@ def guard_sizes(capture: Capture, call: Call) -> None:
     for out in call.outs:
         for axis, length in enumerate(out.type.shape):
             size = capture.small(size_of, (out, axis), length)
-            capture.findings.graph.calls.append(
-                Call(
-                    require(guard),
-                    (size, "length" if length > 1 else "index", length),
-                    (Value(size.type),),
-                    capture.site(),
-                )
-            )
+            how = "length" if length > 1 else "index"
+            capture.findings.graph.calls.append(_guard(size, how, length, capture.site()))
+
+
+def _guard(value: Value, how: str, expect: Any, site: Site | None) -> Call:
+    return Call(require(guard), (value, how, expect), (Value(value.type),), site)

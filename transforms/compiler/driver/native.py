@@ -38,9 +38,8 @@ __all__ = ["Native", "Ran", "c_source", "kernel_for"]
 _POLL = 0.02  # seconds between two looks after a build
 _PAIRS = 10_000  # of arrays, of which it is asked whether they share memory
 _LEFT = 16  # calls that a kernel may leave to NumPy, and a quarter of those that it ends, before it is not asked again
-_LEARNT = (
-    16  # calls whose lengths, which follow from values, a kernel learns in any case; and one more for so many calls
-)
+# Calls whose lengths, where these follow from values, a kernel learns in any case; and one more for so many that it ends.
+_LEARNT = 16
 _said: set[str] = set()  # of what was warned of
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ....runtime.arrays import is_array, is_plain_array
-from ....runtime.ir.graph import Call, Value, interpret
+from ....runtime.ir.graph import Call, Graph, Value, interpret
 from ....runtime.rules.control import GuardMissError
 from ....tracer.core.site import Site
 from ...difference import is_near
@@ -112,23 +112,28 @@ def graph_inputs(entry: Entry, inputs: Inputs) -> list[Any]:
 
 def failing_guard(entry: Entry, inputs: Inputs) -> tuple[Call, Any] | None:
     """The guard within the source that fails for a call, and what it found; None where none does."""
-    furthest: tuple[int, tuple[Call, Any]] | None = None
-    graphs = list(entry.specialisation.straight())
-    for graph in graphs:
-        done: list[Call] = []
-        try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                interpret(privately(graph), graph_inputs(entry, inputs), lambda call, _, done=done: done.append(call))  # type: ignore[misc]
-        except GuardMissError as miss:
-            guard, found = graph.calls[len(done)], miss.args[0]
-            if guard.args[1] == "length" and found in (entry.lengths or ()):
-                graphs.append(without_length_guard(graph))
-            elif furthest is None or len(done) > furthest[0]:
-                furthest = len(done), (guard, found)
-        except Exception:  # an error of the user's, which is not what is asked for
-            continue
-    return None if furthest is None else furthest[1]
+    furthest: tuple[int, Call, Any] | None = None
+    for graph in entry.specialisation.straight():
+        failed = _failing_in(graph, entry, inputs)
+        if failed is not None and failed[1].args[1] == "length" and failed[2] in (entry.lengths or ()):
+            failed = _failing_in(without_length_guard(graph), entry, inputs)
+        if failed is not None and (furthest is None or failed[0] > furthest[0]):
+            furthest = failed
+    return None if furthest is None else furthest[1:]
+
+
+def _failing_in(graph: Graph, entry: Entry, inputs: Inputs) -> tuple[int, Call, Any] | None:
+    """The place of the guard of a graph that fails for a call, the guard, and what it found."""
+    done: list[Call] = []
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            interpret(privately(graph), graph_inputs(entry, inputs), lambda call, _: done.append(call))
+    except GuardMissError as miss:
+        return len(done), graph.calls[len(done)], miss.args[0]
+    except Exception:  # an error of the user's, which is not what is asked for
+        return None
+    return None
 
 
 def first_difference(entry: Entry, inputs: Inputs) -> str:

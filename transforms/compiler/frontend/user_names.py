@@ -39,9 +39,8 @@ __all__ = [
     "span_of",
 ]
 
-CHECKED_LENGTHS = (
-    "checked_lengths"  # what generated text calls the lengths that follow from values, of calls that were checked
-)
+# What generated text calls the lengths that follow from values, of the calls that were checked.
+CHECKED_LENGTHS = "checked_lengths"
 _MODULES = ("np", "scipy", "math", "cmath", "statistics")  # that generated text imports
 _RESERVED = frozenset([*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *_MODULES, CHECKED_LENGTHS, "_"])
 

@@ -20,6 +20,7 @@ _DTYPES = tuple(map(np.dtype, ("float64", "float32", "int64", "bool")))
 _NEW, _SCALAR = 93, 60  # the places of PyArray_New and PyArray_Scalar in NumPy's table of functions
 _PRODUCTS = ("dgemm", "sgemm", "dgemv", "sgemv", "dtrsm", "strsm")
 _FASTCALL = 0x80
+_MOST = 1024  # rows of lengths that follow from values, through which each call looks
 _kept = ctypes.c_int64()  # bytes that kernels keep for their next calls
 
 
@@ -75,7 +76,7 @@ class Loaded:
         self._hits = (ctypes.c_int64 * kernel.paths)()
         self._rows: list[tuple[int, ...]] = []  # of lengths that follow from values
         self._last = (ctypes.c_int64 * (kernel.lengths + 1))()
-        self._tables: list[Any] = []  # those that C looks at, and older ones that a call may still look at
+        self._tables: list[Any] = []  # the one that C looks at, and older ones that a call may still look at
         self._lengths = _Lengths(0, None, ctypes.cast(self._last, ctypes.POINTER(ctypes.c_int64)))
         self._errors = _errors()
         self._fallbacks = fallback, unprobed
@@ -93,12 +94,17 @@ class Loaded:
         row = tuple(self._last[: self.kernel.lengths])
         if not row or row in self._rows:
             return
+        n, width = len(self._rows), len(row)
+        if n == _MOST:
+            return
         self._rows.append(row)
-        numbers = [n for known in self._rows for n in known]
-        table = (ctypes.c_int64 * len(numbers))(*numbers)
-        self._tables.append(table)
-        self._lengths.rows = ctypes.cast(table, ctypes.POINTER(ctypes.c_int64))
-        self._lengths.n = len(self._rows)
+        if not self._tables or len(self._tables[-1]) == n * width:
+            table = (ctypes.c_int64 * (2 * max(n, 8) * width))(*[x for known in self._rows for x in known])
+            self._tables.append(table)
+            self._lengths.rows = ctypes.cast(table, ctypes.POINTER(ctypes.c_int64))
+        else:
+            self._tables[-1][n * width : (n + 1) * width] = row
+        self._lengths.n = n + 1
 
     def is_usual_again(self) -> bool:
         """Whether NumPy's error state is that by default, though it was set anew: it counts as usual from now on."""
