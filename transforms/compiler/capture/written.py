@@ -175,10 +175,8 @@ def wrote_nothing(error: Exception, specialisation: Any) -> bool:
     names = specialisation.signature.parameters
     nodes: list[Any] = list(ast.walk(function))
     lines = [node.lineno for node in nodes if _target(node) in names]
-    trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename != specialisation.filename:
-        trace = trace.tb_next
-    return trace is not None and not any(trace.tb_lineno >= line for line in lines)
+    at = specialisation.line_of(error)
+    return at is not None and not any(at >= line for line in lines)
 
 
 def _target(node: Any) -> str | None:

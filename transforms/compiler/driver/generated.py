@@ -155,14 +155,19 @@ class Specialisation:
         """The function for calls whose lengths that follow from values are among these."""
         return self._with(**{CHECKED_LENGTHS: lengths})
 
+    def line_of(self, error: Exception) -> int | None:
+        """The line of the source in which an error was raised; None where it was raised elsewhere."""
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename != self.filename:
+            trace = trace.tb_next
+        return None if trace is None else trace.tb_lineno
+
     def raised_early(self, error: Exception) -> bool:
         """Whether the source raised before it asked whether the lengths that follow from values were checked."""
         lines = self.text.splitlines()
         asks = next((k for k, line in enumerate(lines, 1) if f"not in {CHECKED_LENGTHS}:" in line), 0)
-        trace = error.__traceback__
-        while trace is not None and trace.tb_frame.f_code.co_filename != self.filename:
-            trace = trace.tb_next
-        return trace is not None and trace.tb_lineno <= asks
+        at = self.line_of(error)
+        return at is not None and at <= asks
 
     def _with(self, **names: Any) -> Callable[..., Any]:
         """The function with other values of what it looks at beside the source."""
