@@ -26,30 +26,9 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .runtime import (
-    AutogradError,
-    CompileError,
-    ConvergenceError,
-    DtypeError,
-    EagerWarning,
-    GradientLossError,
-    Kind,
-    NoRuleError,
-    ShapeError,
-    SingularPointError,
-    VerifyError,
-)
-from .runtime.aliases import Alias
-from .runtime.errors import no_such_name
-from .tracer import Tensor, enable_grad, is_grad_enabled, no_grad, tensor
-from .tracer.core.singular import singular
-from .tracer.core.thread_state import inference_mode, is_inference_mode_enabled, set_grad_enabled
-from .tracer.protocols.exchange import from_dlpack
-from .tracer.tensors.legacy import bind_stochastic
-from .tracer.tensors.torch_methods import FUNCTIONS, OTHER_FUNCTIONS
-from .transforms.transform import bind
+from .transforms import METHODS
+from .transforms.finders import Alias, DropIn
 from .transforms.user_code import CALLBACKS
-from .transforms.user_code.finder import DropIn
 
 if TYPE_CHECKING:
     import numpy as numpy
@@ -65,11 +44,34 @@ if TYPE_CHECKING:
     from .learn import functional as functional
     from .learn import nn as nn
     from .learn import optim as optim
+    from .runtime.errors import (
+        AutogradError,
+        CompileError,
+        ConvergenceError,
+        DtypeError,
+        EagerWarning,
+        GradientLossError,
+        NoRuleError,
+        ShapeError,
+        SingularPointError,
+        VerifyError,
+    )
+    from .runtime.ops import Kind
     from .runtime.user_ops import op, rule
     from .tracer import autograd
     from .tracer.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from .tracer.autograd.legacy.stochastic import bernoulli, multinomial
+    from .tracer.core.singular import singular
+    from .tracer.core.thread_state import (
+        enable_grad,
+        inference_mode,
+        is_grad_enabled,
+        is_inference_mode_enabled,
+        no_grad,
+        set_grad_enabled,
+    )
     from .tracer.memory.checkpoint import checkpoint, set_checkpoint_early_stop
+    from .tracer.protocols.exchange import from_dlpack
     from .tracer.random.generator import manual_seed
     from .tracer.tensors import function_types
     from .tracer.tensors.constructors import (
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
     )
     from .tracer.tensors.function_types import *  # noqa: F403
     from .tracer.tensors.samplers import normal, rand, rand_like, randint, randn, randn_like, randperm
+    from .tracer.tensors.tensor import Tensor, tensor
     from .transforms import tree
     from .transforms.checks import testing
     from .transforms.checks.check_grads import check_grads
@@ -116,6 +119,8 @@ if TYPE_CHECKING:
 
     default_generator: numpy.random.Generator
     scipy: Any  # which is optional
+
+importlib.import_module(".unpatched", __name__)  # NumPy's functions as they are now: the engine is loaded later
 
 __version__ = "0.1.0"
 
@@ -149,21 +154,32 @@ _PYTORCHS = {  # PyTorch's places of them
 sys.meta_path[:0] = [Alias(f"{__name__}.{name}", f"{__name__}.{place}") for name, place in _PYTORCHS.items()]
 sys.meta_path[:0] = [DropIn(f"{__name__}.{name}", name) for name in ("numpy", "scipy")]
 
-# Loaded on first use, so that importing gradscribe stays quick.
+# Loaded on first use, so that importing gradscribe stays quick: nothing of the engine is loaded by `import gradscribe` alone.
 _PLACES_OF = {
     "compat.frameworks": "to_jax to_torch",
     "explorer.graph": "graph",
     "explorer.report": "report",
     "fit.curve_fit": "curve_fit least_squares",
     "fit.minimize": "minimize",
+    "runtime.errors": (
+        "AutogradError CompileError ConvergenceError DtypeError EagerWarning GradientLossError NoRuleError ShapeError "
+        "SingularPointError VerifyError"
+    ),
+    "runtime.ops": "Kind",
     "runtime.user_ops": "op rule",
     "tracer.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "tracer.autograd.legacy.stochastic": "bernoulli multinomial",
+    "tracer.core.singular": "singular",
+    "tracer.core.thread_state": (
+        "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad set_grad_enabled"
+    ),
     "tracer.memory.checkpoint": "checkpoint set_checkpoint_early_stop",
+    "tracer.protocols.exchange": "from_dlpack",
     "tracer.tensors.constructors": (
         "arange as_tensor empty empty_like eye from_numpy full full_like linspace logspace ones ones_like zeros zeros_like"
     ),
     "tracer.random.generator": "default_generator manual_seed",
+    "tracer.tensors.tensor": "Tensor tensor",
     "tracer.tensors.samplers": "normal rand rand_like randint randn randn_like randperm",
     "transforms.checks.check_grads": "check_grads",
     "transforms.checks.check_rule": "check_rule",
@@ -210,9 +226,9 @@ def _loader(place: str, name: str) -> Callable[[], Any]:
     return lambda: getattr(importlib.import_module(f".{place}", __name__), name)
 
 
-bind(compile=_late("transforms.compiler.compile", "compile"), compare=_late("transforms.checks.compare", "compare"))
-bind(**{name: _late("transforms.compiler.source", name) for name in ("source", "graph", "program")})
-bind_stochastic(lambda name: getattr(importlib.import_module(".tracer.autograd.legacy.stochastic", __name__), name))
+METHODS["compile"] = _late("transforms.compiler.compile", "compile")
+METHODS["compare"] = _late("transforms.checks.compare", "compare")
+METHODS.update({name: _late("transforms.compiler.source", name) for name in ("source", "graph", "program")})
 for _place, _names in {
     "optimize scipy_roots": "bisect brenth brentq fixed_point fsolve newton ridder root root_scalar toms748",
     "integrate scipy_integrals": "dblquad fixed_quad nquad quad quad_vec tplquad",
@@ -225,18 +241,26 @@ for _place, _names in {
     _module, _, _file = _place.partition(" ")
     for _name in _names.split():
         CALLBACKS[f"scipy.{_module}", _name] = _loader(f"transforms.derivatives.{_file}", _name)
-_FUNCTIONS = tuple((FUNCTIONS + OTHER_FUNCTIONS).split())  # not in __all__, since some are named as Python's own
-_LATER |= dict.fromkeys(_FUNCTIONS, "tracer.tensors.torch_functions")
 _MODULES = frozenset(["compat", "numpy", "scipy", "testing", *_PLACES])
 _LATER |= {"compat": "compat", "numpy": "numpy", "scipy": "scipy", **_PLACES}
+
+
+def _functions() -> list[str]:
+    """The names of PyTorch's functions, which are not in __all__, since some are named as Python's own."""
+    methods = importlib.import_module(".tracer.tensors.torch_methods", __name__)
+    return str(methods.FUNCTIONS + methods.OTHER_FUNCTIONS).split()
 
 
 if not TYPE_CHECKING:  # a name that is not declared is an error to them
 
     def __getattr__(name: str) -> Any:
-        if name not in _LATER:
-            raise no_such_name(f"module {__name__!r} has no attribute {name!r}{_elsewhere(name)}")
-        module = importlib.import_module(f".{_LATER[name]}", __name__)
+        place = _LATER.get(name)
+        if place is None and not name.startswith("_") and name in _functions():
+            place = "tracer.tensors.torch_functions"
+        if place is None:
+            errors = importlib.import_module(".runtime.errors", __name__)
+            raise errors.no_such_name(f"module {__name__!r} has no attribute {name!r}{_elsewhere(name)}")
+        module = importlib.import_module(f".{place}", __name__)
         if name == "default_generator":
             return module.generator()  # while capturing it is another
         found = module if name in _MODULES else getattr(module, name)
@@ -250,8 +274,13 @@ def _elsewhere(name: str) -> str:
         return ""
     if hasattr(_numpy, name):
         return f"; operations and types are NumPy's: np.{name}"
-    if hasattr(Tensor, name):
-        return f"; it is a method: t.{name}()" if callable(getattr(Tensor, name)) else f"; it is an attribute: t.{name}"
+    tensor_type = importlib.import_module(".tracer", __name__).Tensor
+    if hasattr(tensor_type, name):
+        return (
+            f"; it is a method: t.{name}()"
+            if callable(getattr(tensor_type, name))
+            else f"; it is an attribute: t.{name}"
+        )
     for place in ("functional", "optim", "nn", "autograd"):
         module = importlib.import_module(f".{_PLACES[place]}", __name__)
         if name in module.__all__ or name in getattr(module, "_LATER", ()):
@@ -261,4 +290,4 @@ def _elsewhere(name: str) -> str:
 
 def __dir__() -> list[str]:
     # not in __all__: SciPy is optional, and `numpy` a name of the user's
-    return sorted({*__all__, *_MODULES, *_FUNCTIONS, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, *_MODULES, *_functions(), *(name for name in globals() if name.startswith("__"))})

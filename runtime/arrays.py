@@ -8,7 +8,7 @@ from _thread import _local  # threading.local: the rest of threading is slow to 
 from collections.abc import Callable
 from typing import Any
 
-from .unpatched import np
+from ..unpatched import np
 
 __all__ = [
     "ARRIVALS", "PLACE", "SMALL", "as_numpys", "computing_with", "is_array", "is_class_of_cupys", "is_cupys", "is_plain_array",

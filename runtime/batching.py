@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..unpatched import np
 from .ops import Kind, Op
 from .registry import require
-from .unpatched import np
 
 __all__ = ["BatchedCall", "alone", "along_axis", "batched", "batched_reduction", "lifted", "of_matrices", "shifted"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .unpatched import np
+from ..unpatched import np
 
 __all__ = ["Central", "central"]
 

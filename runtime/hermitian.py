@@ -7,8 +7,8 @@ from _thread import _local  # threading.local: the rest of threading is slow to 
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..unpatched import np
 from .registry import require
-from .unpatched import np
 
 __all__ = ["hermitian_part", "noting_hermitian", "symmetrising", "takes_hermitian"]
 

@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..unpatched import np
 from .errors import NoRuleError
 from .memory import MAY, NEW, VIEW, Fact, Memory
 from .result_types import LENGTHS, RUN, TypesFact
-from .unpatched import np
 
 __all__ = ["MISSING", "Kind", "Op", "Param", "Plan", "Saved", "Vjp"]
 

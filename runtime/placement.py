@@ -1,7 +1,7 @@
 """Where rules make their arrays: in NumPy, or, while they compute with arrays of CuPy's, in CuPy.
 
 A function of NumPy's that is given an array of CuPy's hands over to CuPy. One that makes an array of a shape or of numbers is
-given none: once the first array of CuPy's has arrived, those of `runtime/unpatched.py` look here. Before that nothing
+given none: once the first array of CuPy's has arrived, those of `unpatched` look here. Before that nothing
 is changed, and computing with NumPy alone costs nothing.
 """
 
@@ -12,10 +12,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ..unpatched import np
 from .arrays import PLACE, computing_with, is_array, library_of_arrays, when_arrived
 from .ops import Kind, Op
 from .registry import also, lookup, registered
-from .unpatched import np
 
 __all__ = ["MAKING", "explained", "explained_backward", "function_of", "has_no_protocol", "module_of_ops", "of_numbers"]
 

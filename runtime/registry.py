@@ -8,12 +8,12 @@ from _thread import get_ident
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..unpatched import np
 from .arrays import computing_with
 from .errors import FROM_PYTHON, NoRuleError
 from .memory import NEW, Fact
 from .ops import Kind, Op, Vjp
 from .result_types import TypesFact
-from .unpatched import np
 
 __all__ = [
     "also", "batching", "bounded", "composed", "composition", "compositions", "forms", "infix", "jumps", "lookup", "lookup_class",

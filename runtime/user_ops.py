@@ -8,12 +8,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ..unpatched import np
 from . import registry
 from .memory import MAY, NEW
 from .ops import Kind, Op
 from .registry import lookup
 from .result_types import LENGTHS, UNKNOWN, TypesFact
-from .unpatched import np
 
 __all__ = [
     "USERS",

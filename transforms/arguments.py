@@ -21,7 +21,6 @@ from ..runtime.arrays import (
 )
 from ..runtime.errors import AutogradError, DtypeError, ShapeError
 from ..runtime.registry import require
-from ..runtime.unpatched import np
 from ..tracer.core.custom import CustomNode
 from ..tracer.core.dispatch import apply, of_its_own
 from ..tracer.core.foreign import conversion, is_masked
@@ -30,6 +29,7 @@ from ..tracer.core.tensor_base import Operand, alias, levels_of, wrap
 from ..tracer.core.thread_state import LOCAL, Era, capturing
 from ..tracer.core.versions import bump
 from ..tracer.random.randomness import read_by
+from ..unpatched import np
 from .trees import LEAF, flatten, flatten_present, paths, unflatten
 
 __all__ = [

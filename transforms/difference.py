@@ -7,7 +7,7 @@ from typing import Any
 
 from ..runtime.arrays import is_array, is_cupys
 from ..runtime.rules.support import NUMPY
-from ..runtime.unpatched import np
+from ..unpatched import np
 from .trees import flatten_row
 
 __all__ = ["LOOSE_COMPLEX", "NO_SIGNS", "difference", "is_near"]

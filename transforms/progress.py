@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..runtime.unpatched import np
+from ..unpatched import np
 from .optional import load
 
 __all__ = ["Bar"]

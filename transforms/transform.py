@@ -12,19 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..runtime.arrays import computing_with, library_of_arrays
 from ..tracer.core.site import prune
+from . import METHODS
 from .pickling import reduced
 
 if TYPE_CHECKING:
     from ..runtime.ir.draw import ShownGraph
 
-__all__ = ["Transform", "bind"]
-
-_above: dict[str, Callable[..., Any]] = {}
-
-
-def bind(**doors: Callable[..., Any]) -> None:
-    """State what the methods `source`, `graph`, `program`, `compare` and `compile` call: it stands above this file."""
-    _above.update(doors)
+__all__ = ["Transform"]
 
 
 def _note_container(error: TypeError, args: tuple[Any, ...]) -> None:
@@ -70,24 +64,24 @@ class Transform:
 
     def source(self, *args: Any, **kwargs: Any) -> Any:
         """The source that `gs.compile` of this runs for these arguments: `gs.source(self, ...)`."""
-        return _above["source"](self, *args, **kwargs)
+        return METHODS["source"](self, *args, **kwargs)
 
     def graph(self, *args: Any, **kwargs: Any) -> ShownGraph:
         """The graph that this source was written from, after the passes: it prints one call a line, and draws itself."""
-        graph: ShownGraph = _above["graph"](self, *args, **kwargs)
+        graph: ShownGraph = METHODS["graph"](self, *args, **kwargs)
         return graph
 
     def program(self, *args: Any, **kwargs: Any) -> Any:
         """The Program that this source prints: one statement a line, with what each writes over."""
-        return _above["program"](self, *args, **kwargs)
+        return METHODS["program"](self, *args, **kwargs)
 
     def compare(self, *args: Any, **kwargs: Any) -> Any:
         """Eager, compiled and finite-difference gradients at these arguments: `gs.compare(self, ...)`."""
-        return _above["compare"](self, *args, **kwargs)
+        return METHODS["compare"](self, *args, **kwargs)
 
     def compile(self, **options: Any) -> Any:
         """This, compiled: `gs.compile(self, ...)`."""
-        return _above["compile"](self, **options)
+        return METHODS["compile"](self, **options)
 
     def __reduce__(self) -> Any:
         return reduced(self)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ..runtime.unpatched import np
 from ..tracer.core.tensor_base import Operand
 from ..tracer.core.thread_state import refuse
+from ..unpatched import np
 from .user_code.scope import ABSENT, watched
 
 __all__ = [

@@ -6,7 +6,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ...transforms.user_code.finder import DropIn
+from ...transforms.finders import DropIn
 from .builtins import dict, isinstance, list, tuple, type
 from .differential_operators import (
     checkpoint,

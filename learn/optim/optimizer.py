@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime import unpatched
 from ...runtime.arrays import computing_with, is_array, library_of_arrays
 from ...tracer import Tensor, tensor
 from ...tracer.autograd.profiler import record_function
 from ...tracer.core.thread_state import enable_grad, no_grad, refuse
 from ...tracer.memory import eager_writes
 from ...transforms.user_code.scope import ABSENT, IN_PLACE, watched
+from ...unpatched import np as unpatched
 from .updates import Updates, started
 
 __all__ = ["Optimizer", "in_place", "not_negative"]
@@ -245,7 +245,7 @@ def _loaded(p: Any, state: dict[str, Any], numbers: set[str]) -> dict[str, Any]:
     def beside(v: Any) -> Any:
         """The numbers of an array, where the parameter lies."""
         with computing_with(library_of_arrays(p._value)):
-            return unpatched.np.asarray(v._value if isinstance(v, Tensor) else v)
+            return unpatched.asarray(v._value if isinstance(v, Tensor) else v)
 
     def placed(v: Any) -> Any:
         if isinstance(v, (list, tuple)):

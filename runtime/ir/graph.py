@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ...unpatched import np
 from ..arrays import is_array
 from ..ops import Op, Param
-from ..unpatched import np
 
 __all__ = [
     "Call",

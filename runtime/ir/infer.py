@@ -13,10 +13,10 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ...unpatched import np
 from ..arrays import PLACE, computing_with
 from ..ops import Kind, Op
 from ..result_types import BY_VALUE, KIND, LENGTHS, RUN, UNKNOWN, How
-from ..unpatched import np
 from .graph import Type, Value, type_of, values_in
 
 __all__ = ["Inferred", "fits", "infer", "kind_here", "lengths_among", "stated"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from ...unpatched import np
 from ..registry import ops_of, require
-from ..unpatched import np
 
 __all__ = [
     "ADD", "BROADCAST_TO", "COMPARISONS", "COPY", "DIVIDE", "EXPAND_DIMS", "FLOAT", "GETITEM", "MATMUL", "MAXIMUM", "MEAN",

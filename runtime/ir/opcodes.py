@@ -8,10 +8,10 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ...unpatched import np
 from ..memory import NEW
 from ..ops import Kind, Op
 from ..result_types import UNKNOWN
-from ..unpatched import np
 from .graph import Call, Graph, Type, Value, interpret, map_values, type_of
 
 __all__ = [

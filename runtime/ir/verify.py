@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..errors import VerifyError
 from ..ops import MISSING
 from ..rules.control import GUARD
-from ..unpatched import np
 from .graph import Call, Graph, Type, Value, type_of, values_in
 from .infer import Inferred, fits, infer, kind_here
 from .opcodes import SCAN, STACK, Branch, Loop, all_calls, is_effect, is_region, regions_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import primitive, rule, singular_at
-from ..unpatched import np
 from .elementwise import logistic
 
 elementwise = Kind.elementwise

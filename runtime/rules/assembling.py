@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...unpatched import np
 from ..batching import along_axis
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, composed, op, rule
-from ..unpatched import np
 from .elementwise import astype
 from .indexing import index_set, place
 from .shaping import along

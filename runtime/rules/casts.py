@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, op, rule
-from ..unpatched import np
 
 __all__ = ["SCALARS"]
 

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import composed, primitive, rule
-from ..unpatched import np
 from .elementwise import astype
 from .support import happens, listed, literal
 

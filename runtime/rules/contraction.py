@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..unpatched import np
+from ...unpatched import np
 from .support import expanded, is_complex, place_diagonal
 
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...unpatched import np
 from ..memory import NEW
 from ..ops import Kind, shape_of
 from ..registry import undifferentiable
 from ..result_types import UNKNOWN
-from ..unpatched import np
 
 SHAPE = undifferentiable(shape_of, "x", Kind.creation, path="shape", types=lambda x: x.shape)
 

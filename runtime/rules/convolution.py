@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import op, rule
 from ..result_types import RUN
-from ..unpatched import np
 from .contraction import conj
 
 

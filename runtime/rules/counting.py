@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..batching import alone
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, composed, jumps, op, primitive, rule, undifferentiable
 from ..result_types import BY_VALUE, RUN
-from ..unpatched import np
 from .support import literal
 
 opaque = Kind.opaque

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall, lifted, shifted
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, op, primitive, rule, undifferentiable
 from ..result_types import BY_VALUE, LENGTHS, RUN
-from ..unpatched import np
 
 creation = Kind.creation
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from ...unpatched import np
 from ..arrays import PLACE
 from ..batching import of_matrices
 from ..hermitian import takes_hermitian
@@ -12,7 +13,6 @@ from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, rule, singular_at
 from ..result_types import LENGTHS
-from ..unpatched import np
 from .contraction import adjoint, conj
 
 opaque = Kind.opaque

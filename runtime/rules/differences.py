@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall, alone, lifted, shifted
 from ..memory import MAY, NEW, Memory
 from ..ops import Kind
 from ..registry import batching, forms, jumps, op, primitive, rule, singular_at
-from ..unpatched import np
 from .indexing import scatter
 from .shaping import along
 from .support import literal

@@ -12,8 +12,8 @@ from typing import Any
 
 from scipy import special, stats
 
+from ...unpatched import np
 from ..errors import NoRuleError
-from ..unpatched import np
 from .distributions import INF, defines, is_valid, of_arrays  # whose formulas come first, and stay
 from .support import chosen
 

@@ -14,11 +14,11 @@ from typing import Any
 import scipy.stats
 from scipy import special, stats
 
+from ...unpatched import np
 from ..errors import NoRuleError
 from ..ops import Kind
 from ..registry import composition, primitive, rule
 from ..result_types import UNKNOWN
-from ..unpatched import np
 from .distribution_families import _OUT_OF_SIGHT, _between, _wide, log_below, log_mass, support_of
 from .distributions import checked, defines, is_valid, of_arrays
 from .scipy_functions import made, refused

@@ -12,9 +12,9 @@ from typing import Any
 
 from scipy import special, stats
 
+from ...unpatched import np
 from ..errors import NoRuleError
 from ..registry import composed, composition
-from ..unpatched import np
 from .distribution_families import _wide, log_mass, support_of
 from .distributions import is_valid
 from .special import zeta

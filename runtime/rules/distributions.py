@@ -8,8 +8,8 @@ from typing import Any
 
 from scipy import special, stats
 
+from ...unpatched import np
 from ..registry import composed
-from ..unpatched import np
 from .support import chosen, is_traced, listed
 
 HALF_LOG_TAU = math.log(2 * math.pi) / 2

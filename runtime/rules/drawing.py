@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import undifferentiable
-from ..unpatched import np
 
 __all__ = ["DRAW", "draw", "seeded"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..batching import of_matrices
 from ..ops import Kind
 from ..registry import batching, composed, primitive, rule, singular_at
-from ..unpatched import np
 from .contraction import adjoint, conj
 from .decompositions import column, feels_phase, gaps, plus, row
 from .support import happens, on_diagonal

@@ -7,12 +7,12 @@ import math
 import operator
 from typing import Any
 
+from ...unpatched import np
 from ..batching import alone
 from ..memory import MAY, NEW, VIEW, Memory, kind_of
 from ..ops import Kind
 from ..registry import batching, bounded, forms, infix, jumps, op, primitive, rule, singular_at, undifferentiable
 from ..result_types import LENGTHS, UNKNOWN
-from ..unpatched import np
 from .support import (
     angle_back,
     apart,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...unpatched import np
 from ..registry import composed
-from ..unpatched import np
 from .elementwise import astype
 from .support import happens, literal
 

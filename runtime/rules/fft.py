@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall, along_axis, shifted
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, op, primitive, rule, takes_out
-from ..unpatched import np
 from .places import place_of
 from .shaping import along, around
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...unpatched import np
 from ..registry import composed
-from ..unpatched import np
 from .counting import histogram_bin_edges
 
 

@@ -8,12 +8,12 @@ import operator
 import sys
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall, lifted, shifted
 from ..memory import NEW, Memory
 from ..ops import Kind
 from ..registry import batching, op, primitive, require, rule, takes_out
 from ..result_types import BY_VALUE, LENGTHS, RUN
-from ..unpatched import np
 from .elementwise import astype
 from .places import added_to_rows, place_of
 from .support import NUMPY, literal

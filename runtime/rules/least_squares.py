@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import composed, primitive, rule, singular_at
 from ..result_types import BY_VALUE
-from ..unpatched import np
 from .contraction import adjoint, conj
 from .decompositions import plus, svd_back
 from .support import happens

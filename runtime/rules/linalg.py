@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall, lifted, of_matrices
 from ..hermitian import hermitian_part, takes_hermitian
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, composed, forms, infix, op, primitive, rule, singular_at, takes_out
 from ..result_types import LENGTHS, RUN
-from ..unpatched import np
 from .contraction import (
     adjoint,
     conj,

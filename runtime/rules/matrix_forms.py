@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...unpatched import np
 from ..batching import of_matrices
 from ..errors import NoRuleError
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, composed, forms, op, rule, singular_at, undifferentiable
 from ..result_types import LENGTHS
-from ..unpatched import np
 from .contraction import conj, flip
 from .decompositions import column, row
 from .norms import norm_back

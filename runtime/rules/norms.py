@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall, lifted, of_matrices
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, rule, singular_at
 from ..result_types import LENGTHS
-from ..unpatched import np
 from .contraction import conj
 from .decompositions import rounding
 from .support import is_complex, keep_axes, normal_axes

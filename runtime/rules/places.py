@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...unpatched import np
 from ..batching import BatchedCall, lifted
-from ..unpatched import np
 
 __all__ = ["Place", "added_to_rows", "place_of"]
 

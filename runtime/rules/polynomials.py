@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import composed, primitive, rule
 from ..result_types import BY_VALUE, UNKNOWN
-from ..unpatched import np
 from .support import happens, literal
 
 

@@ -6,10 +6,10 @@ import cmath
 import math
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall
 from ..ops import Kind, Op
 from ..registry import batching, jumps, op, primitive, require, rule, singular_at, undifferentiable
-from ..unpatched import np
 from . import elementwise as _elementwise  # whose rules these share
 from .elementwise import astype
 from .support import angle_back, not_zero, numpys_power

@@ -9,10 +9,10 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall
 from ..ops import Kind
 from ..registry import batching, op, primitive, require, rule, singular_at
-from ..unpatched import np
 from .support import not_zero
 
 ROOT_TAU = (2 * np.pi) ** 0.5

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import undifferentiable
-from ..unpatched import np
 
 for _nodes in (
     np.polynomial.legendre.leggauss, np.polynomial.chebyshev.chebgauss, np.polynomial.hermite.hermgauss,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall, batched_reduction
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, forms, op, rule, singular_at
-from ..unpatched import np
 from .indexing import scatter, scatter_along
 from .support import is_given, is_kept, normal_axes
 

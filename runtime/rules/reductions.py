@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall, batched_reduction, lifted, shifted
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, on_arrays, op, rule, singular_at, undifferentiable
 from ..result_types import along_axis
-from ..unpatched import np
 from .support import (
     cumprod_back,
     cumsum_back,

@@ -7,9 +7,9 @@ from typing import Any
 
 import scipy.sparse
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import batching, primitive, rule
-from ..unpatched import np
 from .places import added_to_rows
 
 __all__ = ["multiply_rows"]

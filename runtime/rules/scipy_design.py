@@ -11,8 +11,8 @@ from typing import Any
 
 from scipy import signal
 
+from ...unpatched import np
 from ..registry import composed
-from ..unpatched import np
 from .scipy_functions import arrays, made, refused, taken
 from .support import happens
 

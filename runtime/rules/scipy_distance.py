@@ -8,10 +8,10 @@ from typing import Any
 from scipy import special
 from scipy.spatial import distance
 
+from ...unpatched import np
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import composed, rule
-from ..unpatched import np
 from .scipy_functions import arrays, made, of_scipy, refused
 from .support import literal
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from scipy import fft
 
+from ...unpatched import np
 from ..batching import BatchedCall, along_axis, shifted
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, primitive, rule
-from ..unpatched import np
 from .fft import batched_axes, batched_shift, batched_spacing, fitted, mirrored, over, spacing_back
 from .scipy_functions import of_scipy
 

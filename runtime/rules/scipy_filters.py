@@ -12,12 +12,12 @@ from typing import Any
 import scipy.signal
 from scipy import signal
 
+from ...unpatched import np
 from ..batching import BatchedCall, along_axis, shifted
 from ..memory import MAY, NEW
 from ..ops import Kind
 from ..registry import batching, composed, primitive, rule
 from ..result_types import BY_VALUE, RUN
-from ..unpatched import np
 from .fft import fitted
 from .scipy_functions import arrays, made, of_scipy, refused
 from .scipy_ndimage import line_back, median_filter, windows_around

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ...unpatched import np
 from ..ops import Kind, compile_bind, parse_signature
 from ..registry import composed, op, require
-from ..unpatched import np
 from .support import is_traced, literal
 
 __all__ = ["arrays", "made", "of_scipy", "refused", "taken"]

@@ -11,8 +11,8 @@ from typing import Any
 
 from scipy import integrate
 
+from ...unpatched import np
 from ..registry import composed
-from ..unpatched import np
 from .scipy_functions import arrays
 from .shaping import along
 

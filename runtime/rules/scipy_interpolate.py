@@ -13,9 +13,9 @@ from typing import Any
 
 from scipy import interpolate
 
+from ...unpatched import np
 from ..errors import NoRuleError
 from ..registry import composed, object_class
-from ..unpatched import np
 from .scipy_functions import arrays, made, refused, taken
 from .scipy_linalg import solve_banded
 from .support import happens, is_traced, literal

@@ -14,11 +14,11 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy import sparse
 
+from ...unpatched import np
 from ..errors import ConvergenceError
 from ..ops import Kind
 from ..registry import composed, primitive, rule
 from ..result_types import UNKNOWN
-from ..unpatched import np
 from .scipy_functions import made, refused
 from .scipy_sparse import Sparse, _at, _dense, _places, _system, _traced
 from .support import happens, literal

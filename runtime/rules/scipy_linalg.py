@@ -7,11 +7,11 @@ from typing import Any
 import scipy.linalg
 from scipy import linalg
 
+from ...unpatched import np
 from ..batching import BatchedCall
 from ..ops import Kind
 from ..registry import batching, composed, primitive, rule
 from ..result_types import KIND, LENGTHS
-from ..unpatched import np
 from .contraction import adjoint, flip
 from .scipy_functions import arrays, made, refused
 

@@ -12,10 +12,10 @@ from typing import Any
 import scipy.linalg
 from scipy import linalg
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import composed, primitive, rule
 from ..result_types import KIND, LENGTHS, UNKNOWN
-from ..unpatched import np
 from .scipy_functions import arrays, made, refused
 from .scipy_linalg import _shifted, expm, solve_banded, solve_sylvester, solve_triangular, sqrtm
 

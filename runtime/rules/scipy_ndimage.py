@@ -10,12 +10,12 @@ from typing import Any
 
 from scipy import ndimage
 
+from ...unpatched import np
 from ..batching import BatchedCall, shifted
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, composed, rule
 from ..result_types import RUN
-from ..unpatched import np
 from .scipy_functions import arrays, made, of_scipy, refused
 from .scipy_signal import convolved
 from .shaping import along, around, fold_pad

@@ -6,10 +6,10 @@ from typing import Any
 
 from scipy import optimize
 
+from ...unpatched import np
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import composed, undifferentiable
-from ..unpatched import np
 
 undifferentiable(  # places, which stay the same at costs nearby
     optimize.linear_sum_assignment, "cost_matrix, maximize=False", Kind.opaque, path="scipy.optimize.linear_sum_assignment",

@@ -13,10 +13,10 @@ from typing import Any
 import scipy.ndimage
 from scipy import ndimage, special
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import composed, primitive, rule
 from ..result_types import UNKNOWN
-from ..unpatched import np
 from .scipy_functions import arrays, made, refused, taken
 from .support import is_traced
 

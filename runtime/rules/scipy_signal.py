@@ -7,12 +7,12 @@ from typing import Any
 
 from scipy import signal
 
+from ...unpatched import np
 from ..batching import BatchedCall, shifted
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, composed, primitive, rule
 from ..result_types import RUN
-from ..unpatched import np
 from .contraction import conj
 from .scipy_functions import arrays, of_scipy
 

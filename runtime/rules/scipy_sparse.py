@@ -13,11 +13,11 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy import sparse
 
+from ...unpatched import np
 from ..errors import NoRuleError
 from ..ops import Kind
 from ..registry import composed, made_of_ops, object_class, primitive, rule
 from ..result_types import UNKNOWN
-from ..unpatched import np
 from .scipy_functions import arrays, made, refused, taken
 from .support import literal
 

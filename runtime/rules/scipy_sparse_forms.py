@@ -11,9 +11,9 @@ from typing import Any
 
 from scipy import sparse
 
+from ...unpatched import np
 from ..errors import NoRuleError
 from ..registry import composed, made_of_ops
-from ..unpatched import np
 from .scipy_functions import arrays, made, refused
 from .scipy_sparse import Sparse, _compressed, _traced, of_diagonals, spsolve
 from .support import literal

@@ -12,9 +12,9 @@ from typing import Any
 
 from scipy import signal
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import composed, op, rule
-from ..unpatched import np
 from .fft import fitted
 from .scipy_filters import detrend, sosfilt, sosfiltfilt
 from .scipy_functions import arrays, made, refused

@@ -15,10 +15,10 @@ from typing import Any
 import scipy.interpolate
 from scipy import interpolate
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import composed, object_class, primitive, rule
 from ..result_types import BY_VALUE
-from ..unpatched import np
 from .scipy_functions import made, refused, taken
 from .scipy_interpolate import (
     BSpline,

@@ -7,10 +7,10 @@ from typing import Any
 
 from scipy import special, stats
 
+from ...unpatched import np
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import composed, object_class, undifferentiable
-from ..unpatched import np
 from .scipy_functions import arrays, refused
 
 undifferentiable(  # numbers that stay the same at samples nearby

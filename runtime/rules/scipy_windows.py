@@ -7,9 +7,9 @@ from typing import Any
 from scipy import signal, special
 from scipy.signal import windows
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import composed, op, rule, undifferentiable
-from ..unpatched import np
 from .scipy_functions import arrays, made, refused
 from .support import is_traced
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from scipy import special
 
-from ..unpatched import np
+from ...unpatched import np
 from .support import chosen
 
 WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)  # B. Fornberg, Mathematics of Computation 51, 1988, table 1

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall, alone, lifted, of_matrices, shifted
 from ..memory import MAY, NEW, VIEW
 from ..ops import Kind
 from ..registry import batching, forms, on_arrays, op, primitive, rule, takes_out
 from ..result_types import BY_VALUE, LENGTHS, RUN
-from ..unpatched import np
 from .support import along_diagonal, is_traced, listed, on_diagonal, place_diagonal
 
 shaping, linear = Kind.shaping, Kind.linear

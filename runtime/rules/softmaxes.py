@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall, shifted
 from ..ops import Kind
 from ..registry import batching, primitive, rule
-from ..unpatched import np
 from .support import not_zero
 
 # As compositions these keep exp(z) beside the result, and eagerly take half as long again (32 x 10 by benchmarks/losses.py).

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall, shifted
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, op, rule, singular_at, undifferentiable
 from ..result_types import BY_VALUE, along_axis
-from ..unpatched import np
 
 opaque = Kind.opaque
 

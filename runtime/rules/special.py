@@ -8,11 +8,11 @@ from typing import Any
 import scipy.special
 from scipy import special
 
+from ...unpatched import np
 from ..batching import batched_reduction
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, bounded, forms, op, primitive, rule, singular_at
-from ..unpatched import np
 from .shape_slopes import order_slope, zeta_order
 from .softmaxes import batched_along_axes
 from .support import keep_axes

@@ -13,9 +13,9 @@ from typing import Any
 import scipy.special
 from scipy import special
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import composed, op, primitive, rule, singular_at
-from ..unpatched import np
 from .shape_slopes import beta_shape, gamma_shape
 from .special_integrals import beta_density, boxcox_slope, gamma_density
 from .support import widened

@@ -11,9 +11,9 @@ from typing import Any
 
 from scipy import special
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import op, rule
-from ..unpatched import np
 from .special_integrals import both, ratio
 from .support import widened
 

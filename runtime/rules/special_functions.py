@@ -12,9 +12,9 @@ from typing import Any
 import scipy.special
 from scipy import special
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import composed, jumps, op, rule, singular_at
-from ..unpatched import np
 from .shape_slopes import order_slope
 from .special import zeta, zeta_slope
 from .special_integrals import DEGREE, both, of_degree

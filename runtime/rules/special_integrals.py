@@ -11,9 +11,9 @@ from typing import Any
 
 from scipy import special
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import op, rule, undifferentiable
-from ..unpatched import np
 from .shape_slopes import beta_shape, gamma_shape, order_slope, student_shape
 from .support import not_zero, numpys_power, widened
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from scipy import special
 
+from ...unpatched import np
 from ..ops import Kind
 from ..registry import op, rule
-from ..unpatched import np
 from .special_integrals import beta_density, gamma_density
 from .support import not_zero, widened
 

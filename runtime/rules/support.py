@@ -6,10 +6,10 @@ import math
 import operator
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall, shifted
 from ..ops import Kind
 from ..registry import batching, primitive, require, rule
-from ..unpatched import np
 
 NUMPY = tuple(map(int, np.__version__.split(".")[:2]))  # np.lib.NumpyVersion compiles expressions, which takes 0.5 ms
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall
 from ..memory import MAY
 from ..ops import Kind
 from ..registry import batching, primitive, rule
-from ..unpatched import np
 from .indexing import scatter_rows
 
 __all__ = ["rows"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...unpatched import np
 from ..batching import BatchedCall, along_axis, lifted, shifted
 from ..memory import NEW
 from ..ops import Kind
 from ..registry import batching, jumps, op, primitive, rule, singular_at, undifferentiable
 from ..result_types import LENGTHS
-from ..unpatched import np
 from .contraction import conj, flip
 from .indexing import scatter_along
 from .support import NUMPY, keep_axes, masked, not_zero, shared_back, tied

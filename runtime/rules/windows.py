@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...unpatched import np
 from ..batching import BatchedCall, alone
 from ..errors import NoRuleError
 from ..ops import Kind
 from ..registry import batching, forms, op, primitive, rule, singular_at
-from ..unpatched import np
 
 __all__ = ["Lie", "first_hits", "folded", "lie", "max_windows", "windows"]
 

@@ -16,7 +16,7 @@ FACE = "gradscribe"  # the root's own __init__.py and __main__.py
 # The folders from the bottom up: across folders an import, also a lazy one or one for types alone, only ever points down
 # this list. An `__init__` may name what lies in its folder.
 ORDER = (
-    "runtime", "runtime.rules", "runtime.ir",
+    "unpatched", "runtime", "runtime.rules", "runtime.ir",
     "tracer.core", "tracer.random", "tracer.memory", "tracer.protocols", "tracer.tensors", "tracer",
     "tracer.autograd", "tracer.autograd.legacy",
     "transforms.compiler.frontend", "transforms.user_code", "transforms", "transforms.compiler.analysis",
@@ -44,7 +44,7 @@ LISTENED = {"tracer.core", "tracer.memory"}
 # free: that is how what is optional, or slow to import, is imported.
 FOREIGN: dict[str, set[str]] = {layer: {"numpy"} for layer in LAYERS}
 FOREIGN["transforms"] = {"numpy", "gast", "astunparse", "optree"}
-FOREIGN |= {"runtime": set(), "tracer": set(), "runtime.unpatched": {"numpy"}}  # from there rules and engine have NumPy
+FOREIGN |= {"runtime": set(), "tracer": set(), "unpatched": {"numpy"}}  # from there rules and engine have NumPy
 _OF_SCIPY = (
     "special", "special_integrals", "special_functions", "special_elliptic", "special_harmonics", "special_distributions",
     "special_noncentral", "scipy_distance", "scipy_fft", "scipy_filters", "scipy_integrate", "scipy_linalg", "scipy_ndimage",

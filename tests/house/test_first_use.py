@@ -14,8 +14,21 @@ import gradscribe as gs
 import house
 
 PROGRAMS = {
-    "the import loads no transform, no engine and no seldom used rules": """
+    "the import loads no transform, no engine and no rules": """
 import sys, gradscribe
+light = {"unpatched", "transforms", "transforms.finders", "transforms.user_code"}
+assert {name.removeprefix("gradscribe.") for name in sys.modules if name.startswith("gradscribe.")} == light
+""",
+    "what stands in NumPy at the first use, in the place of what stood there at the import, is not taken for it": """
+import gradscribe, numpy as np
+real, np.sum, np.sin = (np.sum, np.sin), None, None
+g = gradscribe.grad(lambda x: x * x)(3.0)
+np.sum, np.sin = real
+assert g == 6.0 and gradscribe.grad(lambda x: np.sum(np.sin(x)))(np.zeros(2)).tolist() == [1.0, 1.0]
+""",
+    "the first Tensor loads no transform, no walk backward and no seldom used rules": """
+import sys, gradscribe
+gradscribe.tensor(1.0)
 late = ["transforms.derivatives.gradient", "transforms.compiler", "tracer.core.engine", "tracer.autograd", "runtime.user_ops"]
 late += ["runtime.rules.norms", "runtime.rules.quantiles"]
 assert not [name for name in late if f"gradscribe.{name}" in sys.modules]

@@ -6,7 +6,7 @@ import sys
 from typing import Any, NamedTuple
 
 from ...runtime.errors import AutogradError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.exits import warn_at_user
 from ..core.graph import Extra, Pick
 from ..core.site import Site, blame, user_stack

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core import views
 from ..core.closures import Standing
 from ..core.context import FunctionCtx

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.registry import require
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.backward import grad
 from ..core.dispatch import apply
 from ..core.site import blame

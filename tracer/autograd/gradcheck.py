@@ -11,7 +11,7 @@ from ...runtime.arrays import is_array, on_numpys_host
 from ...runtime.central_differences import central
 from ...runtime.errors import AutogradError
 from ...runtime.hermitian import noting_hermitian, symmetrising
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.backward import grad
 from ..core.cotangents import UNDEFINED
 from ..core.engine import run_backward

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...runtime.arrays import is_array, owner_of
 from ...runtime.errors import AutogradError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.graph import GradientEdge, edge_of, extra_of, public_edge
 from ..core.graph import GraphNode as Node
 from ..core.hooks import RemovableHandle

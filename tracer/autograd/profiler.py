@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from ...runtime.arrays import is_array, owner_of
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Op
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.graph import AccumulateGrad, Pick
 from ..core.site import Site, blame, user_site, user_stack
 from ..core.steps import within

@@ -16,7 +16,7 @@ from ...runtime.arrays import (
 )
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.registry import require
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .cotangents import add_to, outward
 from .dispatch import apply
 from .engine import apply_node, run_backward

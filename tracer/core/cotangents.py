@@ -9,7 +9,7 @@ from ...runtime.arrays import is_plain_array, own_memory
 from ...runtime.errors import AutogradError, DtypeError
 from ...runtime.registry import require
 from ...runtime.rules.support import summed
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .dispatch import apply
 from .site import blame
 from .tensor_base import Operand, wrap

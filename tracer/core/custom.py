@@ -9,7 +9,7 @@ from ...runtime.arrays import is_plain_array, own_memory
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
 from ...runtime.ops import Plan
 from ...runtime.registry import require
-from ...runtime.unpatched import np
+from ...unpatched import np
 from . import tensor_base, volatile
 from .cotangents import outward
 from .dispatch import apply

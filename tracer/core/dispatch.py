@@ -18,7 +18,7 @@ from ...runtime.errors import NoRuleError
 from ...runtime.ops import MISSING, Kind, Op, Plan
 from ...runtime.placement import explained, function_of, has_no_protocol, of_numbers
 from ...runtime.registry import lookup, require
-from ...runtime.unpatched import np
+from ...unpatched import np
 from . import exits, saved, tensor_base, versions, views, volatile
 from .count import Count
 from .foreign import KNOWN, Foreign, base_of, defers, is_masked, not_repeated

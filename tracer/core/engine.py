@@ -11,7 +11,7 @@ from ...runtime.errors import AutogradError
 from ...runtime.ops import Plan
 from ...runtime.placement import explained_backward
 from ...runtime.rules.support import Factored
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .cotangents import UNDEFINED, fit, outward
 from .factors import held_factor
 from .graph import NUMBER, AccumulateGrad, Extra, Node, Pick, needed_of, reached_before, reached_from

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...runtime.arrays import is_plain_array
 from ...runtime.errors import AutogradError, GradientLossError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .graph import AccumulateGrad, reached_from
 from .levels import refuse_one_value
 from .losses import loss, read_from_outside

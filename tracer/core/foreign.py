@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...runtime.arrays import is_class_of_cupys, is_plain_array
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .tensor_base import Operand
 
 __all__ = [

@@ -12,8 +12,8 @@ from typing import Any
 
 from ...runtime.ops import MISSING, Kind, Op
 from ...runtime.registry import ops_of, require
-from ...runtime.unpatched import np
 from ...runtime.user_ops import is_users
+from ...unpatched import np
 from .cotangents import fit
 from .dispatch import apply, run
 from .engine import freed, rebuilt, run_backward

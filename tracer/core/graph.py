@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...runtime.errors import GradientLossError
 from ...runtime.ops import MISSING, Op, Plan
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .hooks import RemovableHandle
 from .site import blame
 from .tensor_base import Operand, wrap

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from ...runtime.errors import AutogradError, DtypeError, ShapeError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .site import blame
 from .tensor_base import Operand, is_tensor_like, wrap
 from .thread_state import refuse

@@ -9,7 +9,7 @@ import types
 from typing import Any
 
 from ...runtime.errors import AutogradError, GradientLossError, NoRuleError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .libraries import OURS
 from .site import add_line, is_ours, library_of, user_site
 from .thread_state import LOCAL, RUNNING, Era

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...runtime.arrays import SMALL, as_numpys, is_cupys, is_plain_array, owner_of, seen
 from ...runtime.ops import Plan
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .tensor_base import Operand
 from .thread_state import LOCAL
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...runtime.ops import MISSING, Op, Vjp
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .tensor_base import Operand
 from .thread_state import LOCAL, during
 

@@ -8,7 +8,7 @@ from typing import Any
 from ...runtime.arrays import is_plain_array, own_memory
 from ...runtime.ops import Plan
 from ...runtime.rules.support import Factored
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .cotangents import UNDEFINED, fit
 from .factors import held_factor
 from .graph import NUMBER, AccumulateGrad, Node, Pick

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...runtime.arrays import is_array, is_plain_array, owner_of
 from ...runtime.errors import AutogradError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .graph import AccumulateGrad, Node, Pick, extra_of
 from .site import blame
 from .tensor_base import Operand, wrap

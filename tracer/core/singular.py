@@ -11,7 +11,7 @@ from typing import Any
 from ...runtime.errors import SingularPointError
 from ...runtime.ops import Kind, Op, Vjp
 from ...runtime.rules.support import happens
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .site import Site, user_site
 from .tensor_base import Operand
 from .thread_state import LOCAL, refresh

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .graph import Node
 
 __all__ = ["in_blocks", "is_large", "note_owner"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .site import blame, user_asks
 from .thread_state import LOCAL
 

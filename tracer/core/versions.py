@@ -14,7 +14,7 @@ from typing import Any
 from ...runtime.arrays import is_plain_array, owner_of
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.ops import Saved
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .graph import AccumulateGrad, next_sequence
 from .outside_arrays import MEMORIES, was_written
 from .site import blame, saved_at, user_site

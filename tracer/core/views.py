@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ...runtime.arrays import is_array, is_cupys, is_plain_array
 from ...runtime.ops import Kind, Op
 from ...runtime.registry import require
-from ...runtime.unpatched import np
+from ...unpatched import np
 from . import tensor_base, versions
 from .graph import AccumulateGrad
 from .tensor_base import Operand, alias, follow, is_inference, made_in_inference, wrap

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from ...runtime.arrays import is_array, is_plain_array, own_memory
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .cotangents import UNDEFINED
 from .graph import AccumulateGrad, Node, Pick
 from .site import Site, user_site

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...runtime.arrays import is_array, is_cupys
 from ...runtime.errors import AutogradError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.graph import AccumulateGrad, meta_of, next_sequence
 from ..core.levels import under
 from ..core.saved import saved_tensors_hooks

@@ -15,7 +15,7 @@ from ...runtime.ops import Op
 from ...runtime.registry import ops_of, require
 from ...runtime.rules.indexing import index_set
 from ...runtime.rules.shaping import view_as_complex, view_as_real
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core import dispatch, tensor_base, versions, volatile
 from ..core.graph import AccumulateGrad, Node, meta_of, next_sequence
 from ..core.site import blame

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ...runtime.arrays import is_array
 from ...runtime.errors import GradientLossError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.closures import as_it_stands
 from ..core.exits import is_ended
 from ..core.graph import AccumulateGrad, reached_from

@@ -15,7 +15,7 @@ from ...runtime.errors import AutogradError
 from ...runtime.registry import require
 from ...runtime.rules.indexing import index_add, index_increase, index_set, names_once
 from ...runtime.rules.shaping import view_as_complex, view_as_real
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.site import blame
 from ..core.tensor_base import Operand, cover, follow, levels_of, wrap
 from ..core.thread_state import LOCAL, refuse

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...runtime.errors import AutogradError
 from ...runtime.registry import require
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core import dispatch
 from ..core.site import blame
 from ..core.tensor_base import Operand, plain_shape, wrap

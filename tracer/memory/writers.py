@@ -11,7 +11,7 @@ from ...runtime.errors import GradientLossError
 from ...runtime.registry import path_of, require
 from ...runtime.rules.indexing import index_add_at, index_set
 from ...runtime.rules.support import decided, literal
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.dispatch import apply, unwrap
 from ..core.site import blame
 from ..core.tensor_base import Operand

@@ -6,7 +6,7 @@ import functools
 import types
 from typing import Any
 
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.tensor_base import Operand, wrap
 from .exchange import from_dlpack
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...runtime.arrays import as_numpys, is_cupys
 from ...runtime.registry import require
 from ...runtime.rules.support import NUMPY
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.dispatch import apply
 from ..core.exits import leave
 from ..core.tensor_base import Operand, wrap

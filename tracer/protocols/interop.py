@@ -11,7 +11,7 @@ from ...runtime.arrays import is_array
 from ...runtime.errors import NoRuleError
 from ...runtime.ops import Op
 from ...runtime.registry import composition, lookup, path_of, require
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core import dispatch
 from ..core.dispatch import Foreign, apply, apply1, apply2, has_tensor, literal, stack_nested, stacking, unwrap
 from ..core.exits import leave

@@ -10,7 +10,7 @@ from typing import Any
 from ...runtime.registry import lookup, require
 from ...runtime.rules.shaping import along
 from ...runtime.rules.support import decided, is_given, normal_axes
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.dispatch import apply
 
 __all__ = ["METHODS"]

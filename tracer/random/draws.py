@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...runtime.rules.support import happens
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.tensor_base import Operand, levels_of
 
 __all__ = ["PLACED", "SCALED", "array_of", "by_places", "is_scaled", "scaled"]

@@ -8,7 +8,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from ...runtime.unpatched import np
+from ...unpatched import np
 from .generator import current
 
 __all__ = ["GENERATORS", "as_drawn", "random_states", "read_by"]

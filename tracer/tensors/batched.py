@@ -16,7 +16,7 @@ from ...runtime.batching import batched
 from ...runtime.errors import AutogradError
 from ...runtime.ops import Kind, Op
 from ...runtime.registry import require
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core import dispatch, tensor_base, views
 from ..core.exits import leave
 from ..core.levels import refuse_leaked, refuse_one_value, under

@@ -7,7 +7,7 @@ from typing import Any
 from ...runtime.arrays import is_array, on_host
 from ...runtime.registry import require
 from ...runtime.rules.elementwise import astype
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.dispatch import apply
 from ..core.exits import leave
 from ..core.tensor_base import Operand, plain_shape

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...runtime.arrays import is_array
 from ...runtime.registry import require
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.count import size_of
 from ..core.dispatch import apply
 from ..core.site import pruned

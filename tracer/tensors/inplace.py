@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...runtime.registry import registered
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.tensor_base import Operand
 from ..memory import eager_writes
 from . import torch_methods

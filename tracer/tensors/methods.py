@@ -10,7 +10,7 @@ from ...runtime.ops import Kind
 from ...runtime.registry import registered, require
 from ...runtime.rules.elementwise import astype
 from ...runtime.rules.support import is_traced
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.count import size_of
 from ..core.dispatch import apply, apply1, stack_nested
 from ..core.thread_state import LOCAL

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...runtime.arrays import is_array, is_plain_array
 from ...runtime.registry import made_of_ops, require
 from ...runtime.rules.indexing import names_once
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core import tensor_base
 from ..core.dispatch import apply, apply1, apply2, has_tensor, stack_nested, through_door
 from ..core.exits import is_numpys, leave, told

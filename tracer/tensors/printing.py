@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...runtime.arrays import on_host
-from ...runtime.unpatched import np
+from ...unpatched import np
 
 __all__ = ["tensor_text"]
 

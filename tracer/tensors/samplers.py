@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.count import size_of
 from ..core.tensor_base import Operand
 from ..core.thread_state import LOCAL

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...runtime.arrays import is_array, is_cupys, on_host
 from ...runtime.errors import AutogradError, DtypeError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.cotangents import may_be_grad
 from ..core.count import Count, counted, elements
 from ..core.dispatch import apply, install

@@ -10,7 +10,7 @@ from ...runtime.errors import ShapeError
 from ...runtime.registry import require
 from ...runtime.rules.activations import relu
 from ...runtime.rules.elementwise import sigmoid
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.dispatch import Foreign, apply, apply1, apply2
 from ..core.exits import leave
 from ..core.site import blame

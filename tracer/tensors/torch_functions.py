@@ -13,7 +13,7 @@ from ...runtime.arrays import is_array
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.registry import require
 from ...runtime.rules import shaping
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core import tensor_base
 from ..core.dispatch import apply, has_tensor
 from ..core.site import blame

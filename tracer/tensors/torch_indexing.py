@@ -6,7 +6,7 @@ from typing import Any
 
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.rules.indexing import index_add_at, index_set
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.site import blame
 from ..core.tensor_base import Operand
 from .constructors import arange

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...runtime.errors import ShapeError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.site import blame
 from .torch_arithmetic import times
 from .torch_methods import Methods

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...runtime.arrays import is_array, owner_of
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.count import elements, size_of
 from ..core.exits import leave
 from ..core.tensor_base import Operand

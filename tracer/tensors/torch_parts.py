@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...runtime.errors import ShapeError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.site import blame
 from .constructors import arange
 from .torch_methods import Methods

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ...runtime.errors import ShapeError
 from ...runtime.rules import softmaxes
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.site import blame
 from ..core.tensor_base import Operand
 from ..core.thread_state import LOCAL

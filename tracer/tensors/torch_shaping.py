@@ -8,7 +8,7 @@ from typing import Any
 from ...runtime.arrays import is_plain_array
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.rules.indexing import index_set
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.count import axis_among, size_of
 from ..core.site import blame
 from ..core.tensor_base import levels_of, wrap

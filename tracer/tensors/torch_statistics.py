@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...runtime.errors import ShapeError
-from ...runtime.unpatched import np
+from ...unpatched import np
 from ..core.site import blame
 from .constructors import arange
 from .torch_methods import Methods

@@ -9,7 +9,6 @@ from typing import Any
 
 from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError
-from ...runtime.unpatched import np
 from ...tracer.core.closures import Standing
 from ...tracer.core.custom import CustomNode
 from ...tracer.core.graph import is_older
@@ -17,6 +16,7 @@ from ...tracer.core.losses import read_from_outside
 from ...tracer.core.site import blame
 from ...tracer.core.tensor_base import Operand, alias, is_inference, wrap
 from ...tracer.core.thread_state import LOCAL, by_itself
+from ...unpatched import np
 from ..transform import Transform
 from ..trees import flatten, unflatten
 from ..user_code.scope import Path, scope

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ...runtime.arrays import is_array
 from ...runtime.errors import DtypeError, ShapeError
-from ...runtime.unpatched import np
 from ...tracer.core.cotangents import outward
 from ...tracer.core.engine import run_backward
 from ...tracer.core.forward import variable
@@ -18,6 +17,7 @@ from ...tracer.core.site import blame, pruned
 from ...tracer.core.tensor_base import Operand, plain_shape, wrap
 from ...tracer.core.thread_state import LOCAL, capturing, grad_mode
 from ...tracer.core.versions import check_written
+from ...unpatched import np
 from ..trees import flatten, in_words
 from .custom import Custom, CustomCall, CustomCallNode, stated
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 from ...runtime.errors import ShapeError
-from ...runtime.unpatched import np
 from ...tracer.core.site import blame, pruned
 from ...tracer.core.tensor_base import Operand, plain_shape
 from ...tracer.core.thread_state import LOCAL
 from ...tracer.core.versions import check_written
+from ...unpatched import np
 from ..trees import flatten, in_words, unflatten
 from .custom import Custom, CustomCall, CustomCallNode, stated
 

@@ -8,11 +8,11 @@ from typing import Any, NoReturn
 
 from ...runtime.arrays import is_array
 from ...runtime.errors import AutogradError, ConvergenceError, DtypeError, GradientLossError, ShapeError
-from ...runtime.unpatched import np
 from ...tracer.core.closures import as_it_stands
 from ...tracer.core.site import blame, prune, pruned
 from ...tracer.core.tensor_base import Operand, alias, cover, is_tensor_like
 from ...tracer.core.thread_state import LOCAL, capturing
+from ...unpatched import np
 from ..compiler.frontend.operators import and_, assert_, while_
 from ..trees import flatten, in_words, unflatten
 from ..user_code.scope import scope

@@ -7,12 +7,12 @@ from typing import Any
 
 from ...runtime.arrays import is_array
 from ...runtime.errors import DtypeError, ShapeError
-from ...runtime.unpatched import np
 from ...tracer.core.forward import run_forward
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand, alias, is_tensor_like, levels_of, wrap
 from ...tracer.core.thread_state import LOCAL, capturing, transforming
 from ...tracer.tensors.casts import as_scalar
+from ...unpatched import np
 from ..arguments import Arguments, Finisher, check_returned, is_given, owner_of, parted
 from ..transform import Transform
 from ..trees import flatten, flatten_present, in_words, unflatten

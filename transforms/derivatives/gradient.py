@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from ...runtime.arrays import ARRIVALS, is_array, one_of
 from ...runtime.errors import DtypeError, ShapeError
 from ...runtime.registry import require
-from ...runtime.unpatched import np
 from ...tracer.core.dispatch import apply
 from ...tracer.core.engine import run_backward
 from ...tracer.core.foreign import conversion
@@ -18,6 +17,7 @@ from ...tracer.core.listening import in_backward
 from ...tracer.core.site import prune
 from ...tracer.core.tensor_base import Operand, levels_of, plain_shape, wrap
 from ...tracer.core.thread_state import LOCAL, capturing, transforming
+from ...unpatched import np
 from ..arguments import Arguments, Finisher, check_argnums, parted, return_line, returned
 from ..transform import Transform
 from ..trees import flatten, unflatten

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from ...runtime.arrays import is_array
 from ...runtime.errors import ShapeError
 from ...runtime.registry import require
-from ...runtime.unpatched import np
 from ...tracer.core.dispatch import apply
 from ...tracer.core.listening import in_backward
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand, wrap
 from ...tracer.core.thread_state import capturing
+from ...unpatched import np
 from ..arguments import check_argnums
 from ..transform import Transform
 from ..trees import flatten, unflatten

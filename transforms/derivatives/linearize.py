@@ -7,11 +7,11 @@ from typing import Any
 
 from ...runtime.arrays import is_array
 from ...runtime.errors import DtypeError, ShapeError
-from ...runtime.unpatched import np
 from ...tracer.core.forward import run_forward
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand
 from ...tracer.core.thread_state import capturing
+from ...unpatched import np
 from ..arguments import Finisher, check_called_with_arguments, owner_of
 from ..trees import flatten, unflatten
 from .forward import seed, tangent_leaves

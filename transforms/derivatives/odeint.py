@@ -8,7 +8,6 @@ from typing import Any
 
 from ...runtime.errors import AutogradError, CompileError
 from ...runtime.registry import require
-from ...runtime.unpatched import np
 from ...tracer.autograd.function import Function
 from ...tracer.core.dispatch import apply, has_tensor, stack_nested
 from ...tracer.core.levels import under
@@ -17,6 +16,7 @@ from ...tracer.core.tensor_base import Operand, levels_of, wrap
 from ...tracer.core.thread_state import LOCAL, capturing, recording, refuse
 from ...tracer.memory.survivors import run_again
 from ...tracer.tensors.batched import Level
+from ...unpatched import np
 from ..trees import flatten, unflatten
 from ..user_code.scope import as_it_runs, scope
 from .odeint_calls import named, recorded

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ...runtime.ops import Op
-from ...runtime.unpatched import np
 from ...runtime.user_ops import called_by_name
 from ...tracer.autograd.function import Function
 from ...tracer.core.levels import under
 from ...tracer.core.listening import called, in_loop
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
 from ...tracer.core.thread_state import LOCAL, grad_mode, recording, refuse
+from ...unpatched import np
 from ..user_code.scope import scope
 from .vjp import forward
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ...runtime.errors import ShapeError
-from ...runtime.unpatched import np
 from ...tracer.core.site import pruned
+from ...unpatched import np
 from ..arguments import check_argnums
 from ..transform import Transform
 from ..trees import flatten, in_words, unflatten

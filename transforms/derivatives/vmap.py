@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, overload
 from ...runtime.arrays import is_array, is_plain_array, is_writeable
 from ...runtime.errors import AutogradError, ShapeError
 from ...runtime.registry import require
-from ...runtime.unpatched import np
 from ...tracer.core.dispatch import apply
 from ...tracer.core.foreign import conversion
 from ...tracer.core.site import pruned
 from ...tracer.core.tensor_base import Operand, levels_of, wrap
 from ...tracer.core.thread_state import LOCAL, transforming
 from ...tracer.tensors.batched import Level, hide, mapping, peel
+from ...unpatched import np
 from ..arguments import check_returned, owner_of
 from ..transform import Transform
 from ..trees import flatten, paths, unflatten

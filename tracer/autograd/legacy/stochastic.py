@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....runtime.errors import AutogradError, DtypeError, ShapeError
-from ....runtime.unpatched import np
+from ....unpatched import np
 from ...core.context import FunctionCtx
 from ...core.exits import warn_at_user
 from ...core.graph import meta_of

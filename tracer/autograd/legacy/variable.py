@@ -6,7 +6,7 @@ from typing import Any
 
 from ....runtime.arrays import is_plain_array
 from ....runtime.errors import AutogradError
-from ....runtime.unpatched import np
+from ....unpatched import np
 from ...core.exits import warn_at_user
 from ...core.site import blame
 from ...core.tensor_base import Operand, made_volatile, wrap

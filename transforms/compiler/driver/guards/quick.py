@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .....runtime.unpatched import np as unpatched
+from .....unpatched import np as unpatched
 
 __all__ = ["is_built", "joined", "quick"]
 

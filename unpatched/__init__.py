@@ -1,4 +1,7 @@
-"""NumPy as it was when gradscribe was imported, for rules and engine: whatever a test puts into NumPy is not meant by these."""
+"""NumPy as it was when gradscribe was imported, for rules and engine: whatever a test puts into NumPy is not meant by these.
+
+It stands below all folders and loads nothing of theirs, so that `import gradscribe` takes it before the engine is loaded.
+"""
 
 from __future__ import annotations
 
