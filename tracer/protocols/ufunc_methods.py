@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -11,9 +12,10 @@ from ...runtime.registry import lookup, require
 from ...runtime.rules.shaping import along
 from ...runtime.rules.support import decided, is_given, normal_axes
 from ...unpatched import np
-from ..core.dispatch import apply
+from ..core import dispatch
+from ..core.dispatch import apply, stacking, through_door
 
-__all__ = ["METHODS"]
+__all__ = ["METHODS", "method_of"]
 
 _OPS: dict[tuple[Any, str], Any] = {
     (np.add, "reduce"): np.sum,
@@ -105,3 +107,23 @@ def _outer(ufunc: Any, x: Any, y: Any, **kwargs: Any) -> Any:
 METHODS: dict[str, Callable[..., Any]] = {
     "reduce": _method(_reduce), "accumulate": _method(_accumulate), "reduceat": _method(_reduceat), "outer": _outer,
 }  # fmt: skip
+
+
+@functools.lru_cache(1_000)
+def method_of(ufunc: Any, name: str) -> Callable[..., Any]:
+    """A method of a ufunc as code in scope calls it: lists of Tensors are arrays, and what is an op comes to it at once."""
+    whole, of_lists = _OPS.get((ufunc, name)), stacking(getattr(ufunc, name))
+    if whole is None:
+        return of_lists
+    op = require(whole)
+
+    @functools.wraps(of_lists)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) is dispatch.tensor_class and "out" not in kwargs:
+            words = kwargs if len(args) > 1 or "axis" in kwargs else {**kwargs, "axis": 0}
+            found = through_door(op, args, words)
+            if found is not NotImplemented:
+                return found
+        return of_lists(*args, **kwargs)
+
+    return call

@@ -27,7 +27,7 @@ import numpy as np
 
 from ...runtime.registry import lookup
 from ...tracer.core.closures import stored_around
-from ...tracer.core.dispatch import has_tensor, stack_nested, stacking, unwrap
+from ...tracer.core.dispatch import has_tensor, stack_nested, unwrap
 from ...tracer.core.libraries import (
     CUPY,
     LEFT_ALONE,
@@ -56,6 +56,7 @@ from ...tracer.memory.survivors import (
     remembered,
 )
 from ...tracer.protocols.interop import elementwise
+from ...tracer.protocols.ufunc_methods import method_of
 from ...tracer.tensors.tensor import Tensor as tensor_class
 from ..compiler.frontend.bytecode import Hook, rewritten_bytecode, stores_through_module, telling_bytecode
 from ..compiler.frontend.hooks import (
@@ -1332,7 +1333,7 @@ def _method(obj: Any, name: str) -> Any:
     if cls is ScopedModule:
         return getattr(obj, name + CALLED)
     if cls is np.ufunc:
-        return at_places(obj) if name == "at" else stacking(getattr(obj, name))
+        return at_places(obj) if name == "at" else method_of(obj, name)
     if cls is str and name == "format":
         return functools.partial(_formatted, obj)
     if name in _LOOKING_UP and isinstance(obj, dict) and not is_user_class(cls):
