@@ -192,13 +192,19 @@ def map_values(tree: Any, f: Callable[[Value], Any]) -> Any:
     return tree
 
 
+_HOLDING = (tuple, list, slice)
+
+
 def values_in(tree: Any) -> Iterator[Value]:
     """Each Value in an argument, in order."""
     if isinstance(tree, Value):
         yield tree
     elif type(tree) is tuple or type(tree) is list:
         for t in tree:
-            yield from values_in(t)
+            if type(t) is Value:  # as most are: a generator for each takes most of the time
+                yield t
+            elif type(t) in _HOLDING:
+                yield from values_in(t)
     elif isinstance(tree, slice):
         yield from values_in((tree.start, tree.stop, tree.step))
 

@@ -25,9 +25,10 @@ def effects_of(graph: Graph) -> list[Value]:
 def verify(graph: Graph, after: str, known: dict[int, Graph | Call] | None = None) -> None:
     """Raise VerifyError, naming the pass that `graph` came from, unless the graph is well formed.
 
-    `known` holds the regions that were found to be, and the calls that give what their results say, by their ids; it learns
-    of those that are. Passes leave most calls as they are, and to infer types again would cost more than the passes do.
+    `known` holds the regions and the calls that were found to be so by themselves, by their ids; it learns of those that
+    are. Passes leave most calls as they are: of these, only what stands before them is looked at again.
     """
+    known = {} if known is None else known
 
     def bad(what: str, call: Call | None = None) -> VerifyError:
         where = "" if call is None else f" in `{call.op.path}`" + (f" ({call.site})" if call.site else "")
@@ -40,34 +41,20 @@ def verify(graph: Graph, after: str, known: dict[int, Graph | Call] | None = Non
         defined.add(v)
     quiet_backward, effect = True, False
     for call in graph.calls:
-        if len(call.args) != len(call.op.params):
-            raise bad(f"{len(call.args)} arguments for {len(call.op.params)} parameters", call)
-        if any(a is MISSING for a in call.args):
-            raise bad("a required argument is missing", call)
-        for v in call.reads:
-            if v not in defined:
-                raise bad("a value is used before it is defined", call)
-        if call.op.n_out is not None and len(call.outs) != call.op.n_out:
-            raise bad(f"{len(call.outs)} results where the op has {call.op.n_out}", call)
-        for v in call.outs:
-            if v in defined:
-                raise bad("a value is defined twice", call)
-            if v.type.kind not in ("array", "scalar", "python", "generator", "stack"):
-                raise bad(f"a value has no type: {v!r}", call)
-            if v.type.kind == "array" and len(v.type.shape) != len(v.type.strides):
-                raise bad(f"shape and strides disagree: {v!r}", call)
-            defined.add(v)
-        for region in regions_of(call):
-            if known is None or id(region) not in known:
-                verify(region, after, known)
-                if known is not None:
+        if not defined.issuperset(call.reads):
+            raise bad("a value is used before it is defined", call)
+        if not defined.isdisjoint(call.outs):
+            raise bad("a value is defined twice", call)
+        defined.update(call.outs)
+        if id(call) not in known:
+            for region in regions_of(call):
+                if id(region) not in known:
+                    verify(region, after, known)
                     known[id(region)] = region
-        if known is None or id(call) not in known:
-            problem = _region_problem(call) if is_region(call) else _type_problem(call)
+            problem = _form_problem(call) or (_region_problem(call) if is_region(call) else _type_problem(call))
             if problem is not None:
                 raise bad(problem, call)
-            if known is not None:
-                known[id(call)] = call
+            known[id(call)] = call
         if effect and call.op is GUARD:
             raise bad("a guard stands behind an effect, which would happen twice where it fails", call)
         effect = effect or is_effect(call)
@@ -77,6 +64,24 @@ def verify(graph: Graph, after: str, known: dict[int, Graph | Call] | None = Non
             raise bad("an output is not defined")
     if not quiet_backward:
         raise bad("a call of a VJP rule would warn")
+
+
+def _form_problem(call: Call) -> str | None:
+    """Return what is wrong with the number of arguments and results of a call, or with what is said of its results."""
+    if len(call.args) != len(call.op.params):
+        return f"{len(call.args)} arguments for {len(call.op.params)} parameters"
+    if any(a is MISSING for a in call.args):
+        return "a required argument is missing"
+    if call.op.n_out is not None and len(call.outs) != call.op.n_out:
+        return f"{len(call.outs)} results where the op has {call.op.n_out}"
+    if len({*call.outs}) != len(call.outs):
+        return "a value is defined twice"
+    for v in call.outs:
+        if v.type.kind not in ("array", "scalar", "python", "generator", "stack"):
+            return f"a value has no type: {v!r}"
+        if v.type.kind == "array" and len(v.type.shape) != len(v.type.strides):
+            return f"shape and strides disagree: {v!r}"
+    return None
 
 
 def _type_problem(call: Call) -> str | None:

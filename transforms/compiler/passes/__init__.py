@@ -85,16 +85,17 @@ def optimise(
         from .fast import FAST, decided  # seldom used
 
         fast, spared, late = FAST, decided, (*FAST, *_AFTER, *late)
+    ops = {call.op.base for call in all_calls(graph)}
+    effects = effects_of(graph)
     for run in (*PASSES, *late):
         if only is None or _name(run) in only or run is in_chunks:
-            ops = {call.op.base for call in all_calls(graph)}
             if run not in ABOUT or not ABOUT[run].isdisjoint(ops):
-                effects = effects_of(graph)
                 within = SCAN in ops or COND in ops
                 graph = (everywhere(run, spared if run in fast else None) if within else run)(graph)
                 verify(graph, _name(run), known)
                 if effects_of(graph) != effects:
                     raise VerifyError(f"the pass `{_name(run)}` dropped or moved effects:\n{graph}")
+                ops = {call.op.base for call in all_calls(graph)}
             if seen is not None:
                 seen(_name(run), graph)
     if (only is None or ROW_PRODUCTS in only) and PLACE.module is None:  # its products are SciPy's

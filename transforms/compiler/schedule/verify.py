@@ -74,16 +74,18 @@ class _Check:
             problem = problem or (self.joint(statement, at_once) if getattr(statement, "beside", False) else None)
             if problem is not None:
                 return problem
-            twice = [v for v in writes_of(statement) if v in there]
-            if twice:
-                return f"{type(statement).__name__} names {twice[0]!r}, which is there already"
-            there.update(writes_of(statement))
+            written = writes_of(statement)
+            if not there.isdisjoint(written):
+                twice = next(v for v in written if v in there)
+                return f"{type(statement).__name__} names {twice!r}, which is there already"
+            there.update(written)
             if isinstance(statement, (Assign, Effect)) and statement.nested:  # in no variable of its own
-                self.nested |= dict.fromkeys(writes_of(statement), statement)
+                for v in written:
+                    self.nested[v] = statement
             else:
-                self.hold(writes_of(statement))
+                self.hold(written)
                 before = at_once if isinstance(statement, Assign) and statement.beside and at_once is not None else []
-                at_once = [*before, *writes_of(statement)] if isinstance(statement, Assign) else None
+                at_once = [*before, *written] if isinstance(statement, Assign) else None
         return None
 
     def joint(self, statement: Statement, at_once: list[Value] | None) -> str | None:
@@ -102,10 +104,14 @@ class _Check:
         for v in reads_of(statement):
             if v not in there:
                 return f"{type(statement).__name__} reads {v!r}, which is not there"
-            anyhow = _needs_no_numbers(statement, v)
-            if v in self.spent and not anyhow:
+            if v in self.spent and not _needs_no_numbers(statement, v):
                 return f"{type(statement).__name__} reads {v!r}, which was written over"
-            problem = self.reads(self.nested[v], there) if v in self.nested else self.lost([v], anyhow)
+            if v in self.nested:
+                problem = self.reads(self.nested[v], there)
+            elif v in self.variables and self.holder.get(self.variables[v]) is not self.origin(v):
+                problem = self.lost([v], _needs_no_numbers(statement, v))
+            else:
+                continue
             if problem is not None:
                 return problem
         return None
@@ -116,7 +122,10 @@ class _Check:
 
     def hold(self, values: Iterable[Value]) -> None:
         """The variables of these hold them from here on."""
-        self.holder |= {self.variables[v]: self.origin(v) for v in values if v in self.variables}
+        for v in values:
+            name = self.variables.get(v)
+            if name is not None:
+                self.holder[name] = self.same.get(v, v)
 
     def alike(self, pairs: Iterable[tuple[Any, Value]]) -> None:
         """What a block is given is the same value where it has the same variable."""
