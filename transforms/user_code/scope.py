@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import contextlib
 import contextvars
-import dis
 import functools
 import itertools
 import operator
@@ -72,6 +71,7 @@ from ..compiler.frontend.hooks import (
     needs_of,
     renamed,
     rewritten,
+    uses_opcode,
 )  # fmt: skip
 from .array_makers import JOINERS, vectorized
 from .casting import (
@@ -925,9 +925,9 @@ def _is_being_built(value: Any) -> bool:
 @cached_by_code(4096)
 def _special_opcodes(code: types.CodeType) -> frozenset[str]:
     """Return the instructions of a function that need care: it stores globals, or defines a class."""
-    names = {i.opname for c in all_code(code) for i in dis.get_instructions(c)}
-    names = {"STORE_GLOBAL" if n == "DELETE_GLOBAL" else n for n in names}
-    return frozenset(names & {"STORE_GLOBAL", "LOAD_BUILD_CLASS"})
+    parts = all_code(code)
+    asked = {"STORE_GLOBAL": ("STORE_GLOBAL", "DELETE_GLOBAL"), "LOAD_BUILD_CLASS": ("LOAD_BUILD_CLASS",)}
+    return frozenset([name for name, opcodes in asked.items() if any(uses_opcode(part, *opcodes) for part in parts)])
 
 
 @cached_by_code(4096)

@@ -7,7 +7,7 @@ import types
 from collections.abc import Container
 
 from ....tracer.core.site import Site, is_generated
-from ..frontend.hooks import cached_by_code
+from ..frontend.hooks import cached_by_code, instructions
 from .failure import Failure
 
 __all__ = ["compares_objects", "only_filled", "only_for_super", "reads_of_others", "refused", "stored_attributes"]
@@ -19,12 +19,6 @@ _STORES = {
 }  # fmt: skip
 _PARTS = frozenset(["__closure__", "__code__", "__globals__", "__defaults__", "__kwdefaults__", "__annotations__"])
 _PAST_ATTRIBUTES = ("__setattr__", "__delattr__", "__getattribute__")  # called on `object`, which no handle notices
-
-
-@cached_by_code(256)
-def instructions(code: types.CodeType) -> tuple[dis.Instruction, ...]:
-    """The instructions of one code object."""
-    return tuple(dis.get_instructions(code))
 
 
 def refused(

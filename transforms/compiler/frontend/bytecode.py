@@ -23,6 +23,7 @@ from .hooks import (
     all_code,
     cached_by_code,
     count_iterated,
+    uses_opcode,
 )
 
 __all__ = ["Hook", "rewritten_bytecode", "stores_through_module", "telling_bytecode"]
@@ -334,7 +335,8 @@ def telling_bytecode(
 def _declared(code: types.CodeType) -> set[str]:
     """Return the globals that code, or a function in it, stores or deletes."""
     names = ("STORE_GLOBAL", "DELETE_GLOBAL")
-    return {i.argval for part in all_code(code) for i in dis.get_instructions(part) if i.opname in names}
+    storing = [part for part in all_code(code) if uses_opcode(part, *names)]
+    return {i.argval for part in storing for i in dis.get_instructions(part) if i.opname in names}
 
 
 @cached_by_code(4096)

@@ -8,7 +8,7 @@ import types
 from typing import Any, NamedTuple
 
 from ....runtime.errors import is_of_a_signal
-from .hooks import cached_by_code
+from .hooks import cached_by_code, uses_opcode
 from .operators import CELL, CONTROL
 
 __all__ = [
@@ -41,7 +41,7 @@ def has_control_flow(code: types.CodeType) -> bool:
 @cached_by_code(1024)
 def has_arithmetic(code: types.CodeType) -> bool:
     """Whether code, or that of a function in it, has operators between two values."""
-    if any(i.opname == "BINARY_OP" for i in dis.get_instructions(code)):
+    if uses_opcode(code, "BINARY_OP"):
         return True
     return any(isinstance(c, types.CodeType) and has_arithmetic(c) for c in code.co_consts)
 

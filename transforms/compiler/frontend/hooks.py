@@ -36,9 +36,11 @@ __all__ = [
     "cached_by_code",
     "catches",
     "count_iterated",
+    "instructions",
     "needs_of",
     "renamed",
     "rewritten",
+    "uses_opcode",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -174,6 +176,17 @@ class CodeSet(set[types.CodeType]):
             self.add(code)
 
 
+@cached_by_code(64)
+def instructions(code: types.CodeType) -> tuple[dis.Instruction, ...]:
+    """The instructions of one code object, which several ask for while a function is captured."""
+    return tuple(dis.get_instructions(code))
+
+
+def uses_opcode(code: types.CodeType, *names: str) -> bool:
+    """Whether one code object has one of these instructions."""
+    return not {dis.opmap[name] for name in names}.isdisjoint(code.co_code[::2])
+
+
 def all_code(code: types.CodeType) -> list[types.CodeType]:
     """Return a code object and those of the functions defined in it."""
     found = [code]
@@ -207,7 +220,7 @@ def _uses(code: types.CodeType) -> tuple[list[_Use], bool, bool]:
     called = False
     last: Any = None
     chain_ended = False
-    steps = [i for i in dis.get_instructions(code) if i.opname not in _PASSING]
+    steps = [i for i in instructions(code) if i.opname not in _PASSING]
     for k, i in enumerate(steps):
         after = steps[k + 1].opname if k + 1 < len(steps) else ""
         flagged = bool((i.arg or 0) & 1)
@@ -236,7 +249,7 @@ def _uses(code: types.CodeType) -> tuple[list[_Use], bool, bool]:
 @cached_by_code(4096)
 def catches(code: types.CodeType) -> bool:
     """Return whether code may go on after an error: it has a handler, or leaves a `with`."""
-    return bool(code.co_exceptiontable) and any(i.opname == "PUSH_EXC_INFO" for i in dis.get_instructions(code))
+    return bool(code.co_exceptiontable) and uses_opcode(code, "PUSH_EXC_INFO")
 
 
 @cached_by_code(4096)

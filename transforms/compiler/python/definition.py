@@ -18,7 +18,7 @@ from ..schedule.stores import section_of
 from .entries import Block, Entries, Path, TileLoop, each_statement
 from .printer import is_noted, note, section, to_source
 from .quiet import may_warn
-from .variables import name_tree
+from .variables import each_node, name_tree
 
 __all__ = ["definition"]
 
@@ -268,7 +268,7 @@ def _tricks(statement: Any) -> Iterable[str]:
     if isinstance(statement, gast.Delete):
         yield _DEL
     if isinstance(statement, (gast.Assign, gast.AugAssign, gast.Expr, gast.Return)):
-        nodes = list(gast.walk(statement))
+        nodes = each_node(statement)
         if any(hasattr(node, "is_selection") for node in nodes):
             yield _SELECTION
         if any(isinstance(node, gast.keyword) and node.arg == "out" for node in nodes):

@@ -22,6 +22,7 @@ from .entries import Entries, anew, entries_of
 from .printer import to_source
 from .spelling import SCIPY, imports_of_users
 from .tuples import tuples
+from .variables import each_node
 from .walk import Walk
 
 __all__ = ["Defined", "defined", "emit", "shaped", "text_of", "walks_of_functions"]
@@ -110,7 +111,7 @@ def defined(walk: Walk, name: str, docstring: Docstring | None = None, paths: It
 def printed(tree: Any) -> str:
     """The text of a definition, behind the functions that it calls and the imports that they need."""
     trees = [*[defined(walk, name).definition for name, walk in walks_of_functions(tree).items()], tree]
-    nodes = [node for one in trees for node in gast.walk(one)]
+    nodes = [node for one in trees for node in each_node(one)]
     used = {node.id for node in nodes if isinstance(node, gast.Name)}
     used |= {
         f"{node.value.id}.{node.attr}"
@@ -136,7 +137,7 @@ def imports_on_device(imports: list[str]) -> list[str]:
 
 def walks_of_functions(tree: Any) -> dict[str, Walk]:
     """Return the walks through the functions that a definition calls, by their names, in the order of the text."""
-    functions = {node.function.__name__: node.function for node in gast.walk(tree) if hasattr(node, "function")}
+    functions = {node.function.__name__: node.function for node in each_node(tree) if hasattr(node, "function")}
     return {name: _walk_of(functions[name]) for name in sorted(functions)}
 
 

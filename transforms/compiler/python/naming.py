@@ -19,7 +19,7 @@ from ..schedule.blocks import Block
 from ..schedule.names import joined, name_regions, named_within, origins_of, plural, read_as, stem_of
 from ..schedule.program import Program, named_in, straight, writes_of
 from ..schedule.signature import Signature
-from .variables import is_no_zero
+from .variables import each_node, is_no_zero
 from .widths import forget
 
 __all__ = ["Naming", "is_dotted", "is_transposed_name", "is_vague", "is_widened", "name_lists"]
@@ -197,7 +197,7 @@ def name_lists(statements: list[Any], stem: str, names: Names, gradients: dict[s
     What a loop takes from it, and calls `t`, is named alike; so is an item of the tuples that are put on it. `gradients`
     has the names of lists that are.
     """
-    nodes = [node for statement in statements for node in gast.walk(statement)]
+    nodes = [node for statement in statements for node in each_node(statement)]
     used = {node.id for node in nodes if isinstance(node, gast.Name)}
     anonymous, listed = re.compile(rf"{stem}(_\d+)?"), re.compile(rf"{plural(stem)}(_\d+)?")
     renamed: dict[str, str] = {}

@@ -19,7 +19,7 @@ from ....runtime.ir.opcodes import Function
 from ....runtime.registry import ops_of
 from ....runtime.rules.indexing import add_place, index_add, index_add_at, index_set, place, scatter
 from .printer import to_source
-from .variables import is_no_zero, mentions, name_of, pairs_of
+from .variables import each_node, is_no_zero, mentions, name_of, pairs_of
 
 __all__ = ["may_warn"]
 
@@ -49,7 +49,7 @@ _SILENT_OPERATORS = (gast.Add, gast.Sub, gast.Mult, gast.MatMult, gast.BitAnd, g
 def may_warn(statements: Iterable[Any], entries: Collection[tuple[Any, Call]]) -> bool:
     """Whether NumPy could warn in any of these statements, but for numbers that are too large; `entries` are all of a text."""
     known = _known(entries)
-    return not all(_is_silent(node, known) for statement in statements for node in gast.walk(statement))
+    return not all(_is_silent(node, known) for statement in statements for node in each_node(statement))
 
 
 class _Known(NamedTuple):
@@ -143,7 +143,7 @@ class _Positive:
 
     def is_finite(self, tree: Any, depth: int = 0) -> bool:
         """Whether the backward part does not overflow on the way to an expression: where it does, a quotient by that is right."""
-        for node in gast.walk(tree):
+        for node in each_node(tree):
             if isinstance(node, gast.BinOp) and isinstance(node.op, (gast.Mult, gast.Pow)):
                 return False
             if isinstance(node, gast.Call) and _called(node) in ("exp", "square"):
@@ -183,7 +183,7 @@ def _assigned_once(entries: Collection[tuple[Any, Call]]) -> dict[str, Any]:
         for name, value in pairs_of(statement):
             changed |= {name} & values.keys()
             values[name] = value
-        for node in gast.walk(statement):
+        for node in each_node(statement):
             match node:
                 case gast.AugAssign(target=written):
                     changed |= mentions(written)
@@ -233,7 +233,7 @@ def _is_silent(node: Any, known: _Known) -> bool:
 
 def _divisors(statement: Any) -> Iterator[Any]:
     """What a statement divides by, and what it takes logarithms of."""
-    for node in gast.walk(statement):
+    for node in each_node(statement):
         if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Div):
             yield node.right
         elif isinstance(node, gast.Call) and _called(node) == "log" and node.args:
@@ -288,10 +288,10 @@ def _is_number(tree: Any) -> bool:
     """Whether an expression is made of numbers and lengths alone."""
     sizes = {
         id(node.value)
-        for node in gast.walk(tree)
+        for node in each_node(tree)
         if isinstance(node, gast.Attribute) and node.attr in ("size", "shape")
     }
-    return not any(isinstance(node, gast.Name) and id(node) not in sizes for node in gast.walk(tree))
+    return not any(isinstance(node, gast.Name) and id(node) not in sizes for node in each_node(tree))
 
 
 def _summed(tree: Any) -> str | None:

@@ -18,6 +18,7 @@ __all__ = [
     "alike",
     "assign",
     "call_tree",
+    "each_node",
     "is_no_zero",
     "mentions",
     "moves",
@@ -86,11 +87,24 @@ def plain(name: str) -> str:
     return _NUMBER.sub("", name)
 
 
+def each_node(tree: Any) -> list[Any]:
+    """Return the nodes of a tree in the order of `ast.walk`, which is slower; not those that hold nothing (`Load`, `Add`)."""
+    found = [tree]
+    for node in found:  # which grows meanwhile
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if type(value) is list:
+                found += [part for part in value if isinstance(part, gast.AST)]
+            elif isinstance(value, gast.AST) and value._fields:
+                found.append(value)
+    return found
+
+
 def mentions(tree: Any) -> frozenset[str]:
     """The variables that an expression reads."""
     found = tree.__dict__.get(MENTIONS)
     if found is None:
-        found = tree.__dict__[MENTIONS] = frozenset(node.id for node in gast.walk(tree) if isinstance(node, gast.Name))
+        found = tree.__dict__[MENTIONS] = frozenset(node.id for node in each_node(tree) if isinstance(node, gast.Name))
     return frozenset(found)
 
 

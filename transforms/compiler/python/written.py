@@ -23,6 +23,7 @@ from ....runtime.ir.graph import Call
 from ..frontend.hooks import cached_by_code
 from .printer import to_source
 from .signs import negated
+from .variables import each_node
 
 __all__ = ["as_written", "constant_name", "is_called"]
 
@@ -92,7 +93,7 @@ def _constants(code: types.CodeType) -> dict[tuple[type, float], _Found]:
         tree = ast.parse(textwrap.dedent("".join(block)).lstrip("@"))
     except (SyntaxError, IndexError, ValueError, RecursionError):
         return {}
-    nodes = list(ast.walk(tree))
+    nodes = each_node(tree)
     names = _Names(nodes, lines)
     found: dict[tuple[type, float], _Found] = {}
     for node in nodes:
