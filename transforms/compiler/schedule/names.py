@@ -188,7 +188,7 @@ def read_as(graph: Graph, signature: Signature, origins: dict[Value, Value]) -> 
     `sigmoid(z)` returns is `sigmoid_z`. `origins` says what the inputs of regions are.
     """
     found: dict[Value, str] = {}
-    codes = {call.site.code for call in graph.calls if call.site is not None}
+    codes = {id(call.site.code): call.site.code for call in graph.calls if call.site is not None}.values()
     for parameter, tree in zip(signature.arguments_named, signature.trees, strict=True):
         names = names_of_parts(parameter, codes) if type(tree) in (list, tuple) else ()
         if names and len(names) == len(tree):
