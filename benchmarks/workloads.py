@@ -40,6 +40,7 @@ class Workload(NamedTuple):
     arguments: Callable[[Any, bool], tuple[Any, ...]]  # of a random generator, and of whether they are tiny
     argnums: tuple[int, ...]
     by_hand: Callable[..., Any] | None = None
+    is_fused: bool = False  # so that torch.compile, which takes a minute, has what it is for
 
 
 # --- small models ----------------------------------------------------------------------------------------------------
@@ -371,6 +372,114 @@ def convolution(np: Any, loop: Any) -> Any:
     return loss
 
 
+def mixture(np: Any, loop: Any) -> Any:
+    """The log-likelihood of a Gaussian mixture with spheres for clusters."""
+
+    def loss(log_weights: Array, means: Array, x: Array) -> Array:
+        scores = log_weights - 0.5 * np.sum((x[:, None, :] - means) ** 2, axis=2)
+        top = np.amax(scores, axis=1, keepdims=True)
+        return np.sum(top[:, 0] + np.log(np.sum(np.exp(scores - top), axis=1)))
+
+    return loss
+
+
+def mixture_by_hand(log_weights: Array, means: Array, x: Array) -> Any:
+    """The shares of the clusters in each point, which are the slopes; distances by a product."""
+    scores = x @ means.T
+    scores += log_weights - 0.5 * numpy.einsum("kd,kd->k", means, means)
+    scores -= 0.5 * numpy.einsum("nd,nd->n", x, x)[:, None]
+    top = scores.max(axis=1)
+    scores -= top[:, None]
+    numpy.exp(scores, out=scores)
+    total = scores.sum(axis=1)
+    value = top.sum() + numpy.log(total).sum()
+    scores /= total[:, None]
+    shares = scores.sum(axis=0)
+    return value, (shares, scores.T @ x - shares[:, None] * means)
+
+
+def recurrent_network(np: Any, loop: Any) -> Any:
+    """A recurrent network over 100 steps, and how far it ends from what was asked for."""
+
+    def loss(w: Array, u: Array, b: Array, xs: Array, target: Array) -> Array:
+        def step(h: Array, x: Array) -> Array:
+            return np.tanh(x @ w + h @ u + b)
+
+        return np.mean((loop(step, 0.0 * target, xs) - target) ** 2)
+
+    return loss
+
+
+def recurrent_network_by_hand(w: Array, u: Array, b: Array, xs: Array, target: Array) -> Any:
+    """All products with the inputs at once, and so with the gradients that do not wait for one another."""
+    steps, batch, width = len(xs), len(target), len(u)
+    hs = numpy.zeros((steps + 1, batch, width))
+    before = (xs.reshape(steps * batch, -1) @ w + b).reshape(steps, batch, width)
+    for k in range(steps):
+        numpy.tanh(before[k] + hs[k] @ u, out=hs[k + 1])
+    r = hs[-1] - target
+    slopes, d_h = numpy.empty_like(before), 2.0 / r.size * r
+    for k in range(steps - 1, -1, -1):
+        h = hs[k + 1]
+        numpy.multiply(d_h, 1.0 - h * h, out=slopes[k])
+        d_h = slopes[k] @ u.T
+    flat = slopes.reshape(steps * batch, width)
+    d_w = xs.reshape(steps * batch, -1).T @ flat
+    return numpy.mean(r * r), (d_w, hs[:-1].reshape(steps * batch, width).T @ flat, flat.sum(axis=0))
+
+
+def waves(np: Any, loop: Any) -> Any:
+    """A chain of functions of many numbers, which a compiler makes one loop of."""
+
+    def loss(x: Array) -> Array:
+        return np.sum(np.sin(x) * np.exp(-0.5 * x * x) + np.tanh(x))
+
+    return loss
+
+
+def waves_by_hand(x: Array) -> Any:
+    """Each function once, and arrays that are written over."""
+    s, c, e, t = numpy.sin(x), numpy.cos(x), x * x, numpy.tanh(x)
+    e *= -0.5
+    numpy.exp(e, out=e)
+    value = numpy.dot(s, e) + numpy.sum(t)
+    s *= x
+    c -= s
+    c *= e
+    t *= t
+    c -= t
+    c += 1.0
+    return value, (c,)
+
+
+def branches(np: Any, loop: Any) -> Any:
+    """Python's own `if` and `while`, decided by the numbers: no trace can follow them."""
+
+    def loss(x: Array) -> Array:
+        y, k = x, 0
+        while y < 100.0:
+            if y > 10.0:
+                y = y * 1.5
+            else:
+                y = y * y + 1.0
+            k = k + 1
+        return y * y
+
+    return loss
+
+
+def branches_by_hand(x: Array) -> Any:
+    """The ways taken kept in a list, and undone from its end."""
+    y, kept = float(x), []
+    while y < 100.0:
+        kept.append(y)
+        y = y * 1.5 if y > 10.0 else y * y + 1.0
+    value, d_y = y * y, 2.0 * y
+    for y in reversed(kept):
+        d_y *= 1.5 if y > 10.0 else 2.0 * y
+    return numpy.float64(value), (numpy.float64(d_y),)
+
+
 # --- sizes -----------------------------------------------------------------------------------------------------------
 
 
@@ -470,6 +579,24 @@ WORKLOADS: dict[str, Workload] = {
     "convolution": Workload(
         convolution, lambda rng, tiny: (rng.normal(size=(3, 3)), rng.normal(size=(_of(tiny, 2, 32), 28, 28))), (0,)
     ),
+    "mixture": Workload(
+        mixture,
+        lambda rng, tiny: (numpy.zeros(5), rng.normal(size=(5, 3)), rng.normal(size=(_of(tiny, 10, 500), 3))), (0, 1),
+        mixture_by_hand,
+    ),
+    "recurrent network": Workload(
+        recurrent_network,
+        lambda rng, tiny: (
+            rng.normal(size=(32, 32)) / 6.0, rng.normal(size=(32, 32)) / 6.0, rng.normal(size=32) / 10.0,
+            rng.normal(size=(_of(tiny, 3, 100), 16, 32)), rng.normal(size=(16, 32)),
+        ),
+        (0, 1, 2), recurrent_network_by_hand,
+    ),
+    "elementwise": Workload(waves, lambda rng, tiny: (rng.normal(size=_of(tiny, 10, 10**6)),), (0,), waves_by_hand, True),
+    "elementwise, float32": Workload(
+        waves, lambda rng, tiny: (rng.normal(size=_of(tiny, 10, 10**6)).astype(numpy.float32),), (0,), waves_by_hand, True
+    ),
+    "control flow": Workload(branches, lambda rng, _: (numpy.float64(0.5),), (0,), branches_by_hand),
 }  # fmt: skip
 
 
@@ -508,8 +635,8 @@ def of_jax(work: Workload, args: tuple[Any, ...]) -> Callable[[], Any]:
     return lambda: jax.block_until_ready(compiled(*arrays))
 
 
-def of_torch(work: Workload, args: tuple[Any, ...]) -> Callable[[], Any]:
-    """Return PyTorch's, eager, on its own tensors."""
+def of_torch(work: Workload, args: tuple[Any, ...], compiled: bool = False) -> Callable[[], Any]:
+    """Return PyTorch's, eager or by TorchInductor, on its own tensors."""
     torch = importlib.import_module("torch")
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     names = (
@@ -529,6 +656,7 @@ def of_torch(work: Workload, args: tuple[Any, ...]) -> Callable[[], Any]:
     like_numpy = SimpleNamespace(**{name: getattr(torch, name) for name in names})
     like_numpy.maximum = lambda a, b: torch.clamp(a, min=b)
     loss = work.make(like_numpy, plain_loop)
+    loss = torch.compile(loss, fullgraph=True) if compiled else loss
     tensors = [torch.tensor(numpy.asarray(a)) for a in args]
     wanted = [tensors[k].requires_grad_() for k in work.argnums]
 
@@ -547,8 +675,13 @@ def of_autograd(work: Workload, args: tuple[Any, ...]) -> Callable[[], Any]:
     return lambda: found(*args)
 
 
+def of_inductor(work: Workload, args: tuple[Any, ...]) -> Callable[[], Any]:
+    """Return PyTorch's, compiled."""
+    return of_torch(work, args, compiled=True)
+
+
 PEERS: dict[str, Callable[[Workload, tuple[Any, ...]], Callable[[], Any]]] = {
-    "jax.jit": of_jax, "PyTorch": of_torch, "autograd": of_autograd,
+    "jax.jit": of_jax, "PyTorch": of_torch, "torch.compile": of_inductor, "autograd": of_autograd,
 }  # fmt: skip
 
 
@@ -564,6 +697,8 @@ def measure(name: str) -> dict[str, Any]:
         calls["by hand"] = lambda: by_hand(*args)
     expected, missing = calls["eager"](), {}
     for peer, make in PEERS.items():
+        if make is of_inductor and not work.is_fused:
+            continue
         try:
             call = make(work, args)
             call()
