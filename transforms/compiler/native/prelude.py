@@ -105,7 +105,7 @@ static int checked_lengths(const State *st, int width, const int64_t *row)
 
 STACKS = r"""
 /* what a loop remembers: rows of numbers, of arrays (their place and lengths), or of stacks; arrays lie in chunks that stay */
-typedef struct { int64_t n, room, *rows; char *chunk; int64_t used, cap, depth; } Stack;
+typedef struct { int64_t n, room, width, *rows; char *chunk; int64_t used, cap, depth; } Stack;
 static void clear_stack(Stack *s)
 {
     if (s->depth) for (int64_t k = 0; k < s->n; k++) clear_stack((Stack *)s->rows + k);
@@ -129,6 +129,7 @@ static void *new_row(Stack *s, int64_t width)
         if (!rows) return 0;
         s->rows = rows;
         s->room = room;
+        s->width = width;
     }
     return s->rows + width * s->n++;
 }
@@ -384,6 +385,46 @@ static void keep(const State *st, Frame *f)
         if (f->spare) *(int64_t *)f->spare = bytes; else __atomic_sub_fetch(st->kept, bytes, __ATOMIC_RELAXED);
     }
     if (f->spare) drop(st, __atomic_exchange_n(&left_behind, f->spare, __ATOMIC_ACQ_REL));
+}
+
+/* and what a loop remembers: the rows of a stack, and its last chunk of arrays; how long they are stands at their beginning */
+#ifndef KEPT_FROM
+#define KEPT_FROM (1 << 16)
+#endif
+typedef struct { int64_t *rows, *chunk; } Left;
+static int64_t lend_stack(Stack *s, Left *left)
+{   /* it gives the bytes, which are counted as kept: the stack may be moved to another by the end */
+    int64_t lent = 0;
+    int64_t *rows = __atomic_exchange_n(&left->rows, 0, __ATOMIC_ACQ_REL);
+    int64_t *chunk = __atomic_exchange_n(&left->chunk, 0, __ATOMIC_ACQ_REL);
+    memset(s, 0, sizeof *s);
+    if (rows) { s->rows = rows; s->room = rows[0]; s->width = rows[1]; lent += 8 * s->room * s->width; }
+    if (chunk) { s->chunk = (char *)chunk; s->cap = chunk[1]; s->used = 64; lent += s->cap; chunk[0] = 0; }
+    return lent;
+}
+static int is_kept(const State *st, int64_t bytes)
+{
+    if (bytes >= KEPT_FROM && __atomic_add_fetch(st->kept, bytes, __ATOMIC_RELAXED) <= KEEP) return 1;
+    if (bytes >= KEPT_FROM) __atomic_sub_fetch(st->kept, bytes, __ATOMIC_RELAXED);
+    return 0;
+}
+static void leave_stack(const State *st, Stack *s, Left *left, int64_t lent)
+{
+    int64_t *rows = s->rows, *chunk = (int64_t *)s->chunk, bytes = 8 * s->room * s->width;
+    if (lent) __atomic_sub_fetch(st->kept, lent, __ATOMIC_RELAXED);
+    if (s->depth == 0 && rows && is_kept(st, bytes)) {
+        s->rows = 0;
+        rows[0] = s->room;
+        rows[1] = s->width;
+        rows = __atomic_exchange_n(&left->rows, rows, __ATOMIC_ACQ_REL);
+        if (rows) { __atomic_sub_fetch(st->kept, 8 * rows[0] * rows[1], __ATOMIC_RELAXED); free(rows); }
+    }
+    if (s->depth == 0 && chunk && is_kept(st, chunk[1])) {
+        s->chunk = *(char **)chunk;
+        chunk = __atomic_exchange_n(&left->chunk, chunk, __ATOMIC_ACQ_REL);
+        if (chunk) { __atomic_sub_fetch(st->kept, chunk[1], __ATOMIC_RELAXED); free(chunk); }
+    }
+    clear_stack(s);
 }
 """
 
@@ -720,12 +761,14 @@ static inline int64_t remainder_l(int64_t x, int64_t y)
 """
 
 ENTRY = r"""
+static Left left[STACKS + 1];
 PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
 {
     const State *st = PyLong_AsVoidPtr(self);
     char store[STORE] __attribute__((aligned(64)));
     void *slot[SLOTS + 1]; int64_t cap[SLOTS + 1]; PyObject *o[OBJECTS + 1], *now = 0, *result = 0;
     Stack stacks[STACKS + 1];
+    int64_t lent[STACKS + 1];
     Frame frame = {slot, cap, o, stacks, 0, store, 0, 0, 0, 0, 0, 0};
     int why = 3;
     if (n == ARGUMENTS && st->errors && PyContextVar_Get(st->errors, 0, &now) == 0 && now) {
@@ -733,13 +776,13 @@ PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
         if (now == st->usual || st->probing) {
             for (int k = 0; k < SLOTS; k++) slot[k] = 0;
             for (int k = 0; k < OBJECTS; k++) o[k] = 0;
-            for (int k = 0; k < STACKS; k++) memset(stacks + k, 0, sizeof(Stack));
+            for (int k = 0; k < STACKS; k++) lent[k] = lend_stack(stacks + k, left + k);
             lend(&frame);
             result = run(st, &frame, a, &why);
             back(&frame);
             for (int k = 0; k < SLOTS; k++) if (slot[k] && !is_lent(&frame, slot[k])) free(slot[k]);
             keep(st, &frame);
-            for (int k = 0; k < STACKS; k++) clear_stack(stacks + k);
+            for (int k = 0; k < STACKS; k++) leave_stack(st, stacks + k, left + k, lent[k]);
             for (int k = 0; k < OBJECTS; k++) if (o[k]) Py_DecRef(o[k]);
             if (result) return result;
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -258,3 +259,56 @@ def test_memory_that_calls_leave_is_bounded_and_shared_by_none() -> None:
         assert 0 <= kernel._kept.value <= 1 << 26
     assert kernel._kept.value > 8 * 100_000
     assert all(runs(f)[0].startswith("native") for f in compiled)
+
+
+def climb(x: Any, end: Any) -> Any:
+    while x < end:
+        x = x + 0.5 + 0.25 * np.sin(x)
+    return x
+
+
+def swarm(x: Any, steps: Any) -> Any:
+    for h in steps:
+        x = x + h * np.cos(x)
+    return np.sum(x * x)
+
+
+def nested(x: Any, ends: Any) -> Any:
+    total = 0.0
+    for end in ends:
+        y = x
+        while y < end:
+            y = y * 1.01 + 0.5
+        total = total + y * y
+    return total
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (climb, [(0.5, np.float64(end)) for end in (10.0, 8_000.0, 30.0, 5_000.0, 50.0)]),
+        (swarm, [(np.ones(n), np.full(k, 0.1)) for n, k in ((4, 3), (4, 2_000), (40, 500), (4, 7))]),
+        (nested, [(np.float64(0.5), np.full(k, end)) for k, end in ((3, 10.0), (20, 9e4), (2, 50.0))]),
+    ],
+)  # fmt: skip
+def test_memory_of_loops_is_left_to_the_next_call_bounded_and_counted(f: Any, args: Any) -> None:
+    eager = gs.value_and_grad(f)
+    compiled = gs.compile(eager, target="native")
+    compiled(*args[0])
+    expected = [gs.compile(eager, target="numpy")(*one) for one in args]
+
+    def run(_: int) -> None:
+        for one, (value, slope) in zip(args, expected, strict=True):
+            found = compiled(*one)
+            np.testing.assert_allclose(found[0], value, rtol=1e-9)
+            np.testing.assert_allclose(found[1], slope, rtol=1e-7, atol=1e-12)
+
+    run(0), run(1)
+    settled = kernel._kept.value
+    assert 0 <= settled <= 1 << 26
+    for _ in range(3):
+        run(0)
+    assert kernel._kept.value == settled
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(run, range(8)))
+    assert 0 <= kernel._kept.value <= 1 << 26
