@@ -79,6 +79,13 @@ _UFUNCS: dict[Any, tuple[str, str, str]] = {
 
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 _POWERS = {2: "{0} * {0}", 3: "{0} * {0} * {0}", 1: "{0}", -1: "1 / {0}"}  # as they are, also for zeros and infinities
+_ROOTS = {  # of which the processor takes vectors; a power of -0.0 or -inf has no sign
+    0.5: "{0} == -INFINITY ? INFINITY : fabs{f}(sqrt{f}({0}))",
+    1.5: "{0} == -INFINITY ? INFINITY : {0} * sqrt{f}({0})",
+    2.5: "{0} == -INFINITY ? INFINITY : fabs{f}({0} * {0} * sqrt{f}({0}))",
+    -0.5: "{0} == -INFINITY ? 0 : fabs{f}(1 / sqrt{f}({0}))",
+    -1.5: "{0} == -INFINITY ? 0 : fabs{f}(1 / {0} * (1 / sqrt{f}({0})))",
+}
 _SIGMOIDS = {logistic: "1 / (1 + exp{f}(-{0}))", real_sigmoid: "exp{f}(min_{s}({0}, 0)) / (1 + exp{f}(-fabs{f}({0})))"}
 
 
@@ -116,11 +123,15 @@ def form_of(op: Op, args: tuple[Any, ...], out: Value) -> Form:
     if result != out.type.dtype:
         raise UnmodelledError  # two numbers of Python's, a dtype that the call states
     text = _UFUNCS[fn]["fib".index(dtypes[0].kind)]
-    exponent = args[1] if fn is np.power else None
+    exponent = args[1] if fn is np.power or fn is np.float_power else None
+    if fn is np.float_power and not isinstance(exponent, (float, np.floating)):
+        exponent = None
     if exponent is not None and not isinstance(exponent, Value) and exponent in _POWERS:
         text = _POWERS[int(exponent)] if dtypes[0].kind == "f" or exponent > 0 else ""
     elif type(exponent) is float and exponent == 0.5 and dtypes[0].kind == "f" and _is_root(op, args[0]):
         text = _UFUNCS[np.sqrt][0]
+    elif isinstance(exponent, (float, np.floating)) and dtypes[0].kind == "f":
+        text = _ROOTS.get(float(exponent), text)
     if not text or len(set(dtypes)) > 1:
         raise UnmodelledError
     return Form(_filled(text, dtypes[0]), dtypes, result)

@@ -761,7 +761,6 @@ static inline int64_t remainder_l(int64_t x, int64_t y)
 """
 
 ENTRY = r"""
-static Left left[STACKS + 1];
 PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
 {
     const State *st = PyLong_AsVoidPtr(self);
@@ -769,6 +768,7 @@ PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
     void *slot[SLOTS + 1]; int64_t cap[SLOTS + 1]; PyObject *o[OBJECTS + 1], *now = 0, *result = 0;
     Stack stacks[STACKS + 1];
     int64_t lent[STACKS + 1];
+    static Left left[STACKS + 1];
     Frame frame = {slot, cap, o, stacks, 0, store, 0, 0, 0, 0, 0, 0};
     int why = 3;
     if (n == ARGUMENTS && st->errors && PyContextVar_Get(st->errors, 0, &now) == 0 && now) {

@@ -298,6 +298,32 @@ def test_every_sample(part: int, rng: np.random.Generator) -> None:
 
 @needs_compiler
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("exponent", [0.5, 1.5, 2.5, -0.5, -1.5, 3.5])
+def test_powers_by_square_roots_are_numpys_at_special_values_and_to_the_last_digits(
+    exponent: float, dtype: str
+) -> None:
+    limits = np.finfo(dtype)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, -1.0, limits.max, limits.tiny, limits.smallest_subnormal]
+    small = np.geomspace(float(limits.tiny) * 4.0, float(limits.max) / 4.0, 900)
+    x = np.concatenate([np.array(special), small]).astype(dtype)
+    compiled = gs.compile(
+        lambda x: (np.power(x, exponent), np.float_power(x, exponent).astype(x.dtype)), target="native"
+    )
+    with np.errstate(all="ignore"):
+        expected = np.power(x, exponent), np.float_power(x, exponent).astype(dtype)
+        for _ in range(3):
+            compiled(x)
+        for found, other in zip(compiled(x), expected, strict=True):
+            normal = np.isfinite(other) & (np.abs(other) >= np.finfo(dtype).tiny)
+            np.testing.assert_array_equal(found[~normal & (other == 0)], other[~normal & (other == 0)])
+            np.testing.assert_array_equal(found[~np.isfinite(other)], other[~np.isfinite(other)])
+            assert np.array_equal(np.signbit(found[other == 0]), np.signbit(other[other == 0]))
+            np.testing.assert_array_max_ulp(found[normal], other[normal], maxulp=4)
+    assert "native" in gs.explain(compiled).specialisations[0].runs
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_the_power_of_a_half_is_numpys_at_special_values(dtype: str) -> None:
     x = np.array([0.25, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1.0], dtype=dtype)
     compiled = gs.compile(lambda x: x**0.5 + np.power(x, 0.5) + np.float_power(x, 0.5), target="native")
