@@ -10,7 +10,23 @@ import numpy as np
 
 from ....runtime.ir.graph import Value
 from ..schedule.signature import Instance, children
-from .prelude import BLAS, CHOLESKY, CUT, FRAME, HEAD, LU, MATHS, NOTHING, PRODUCT, ROOM, ROWS, STACKS, SUMS, VECTORS
+from .prelude import (
+    BLAS,
+    CHOLESKY,
+    CUT,
+    FRAME,
+    HEAD,
+    LU,
+    MATHS,
+    NOTHING,
+    PRODUCT,
+    ROOM,
+    ROWS,
+    STACKS,
+    SUMS,
+    VECTORS,
+    declared,
+)
 from .values import CTYPES, Arr, CValue, Num, RefusedError, contiguous, is_native, literal
 
 __all__ = ["Alone", "Parameter", "Standalone"]
@@ -315,8 +331,8 @@ def _head(text: str) -> str:
     if vectors:
         parts.append(VECTOR_MATHS)
         parts += [
-            f"extern VECTOR {t} {v}{s}({t});\n"
-            for v in dict.fromkeys(vectors) for t, s in (("double", ""), ("float", "f")) if re.search(rf"\b{v}{s}\(", whole)
+            declared("VECTOR ", v, [one]) + "\n"
+            for v in dict.fromkeys(vectors) for one in (("double", ""), ("float", "f")) if re.search(rf"\b{v}{one[1]}\(", whole)
         ]  # fmt: skip
     return re.sub(
         r"\bstatic inline\b",
@@ -342,11 +358,7 @@ def _maths(text: str) -> str:
     logs = any(name.startswith("logaddexp_") for name in called)
     own = {f"{name}_{s}" for name in ("max", "min", "sign", "remainder", "floor_divide", "logaddexp") for s in "dfl"}
     macros = re.findall(r"(?m)^#define (\w+) __builtin", MATHS)
-    if not called & (
-        own
-        | set(macros)
-        | {f"{name}{f}" for name in ("pow", "fmod", "hypot", "atan2", "fmax", "fmin") for f in ("", "f")}
-    ):
+    if not called & (own | set(macros) | {f"{name}{f}" for name in ("fmod", "fmax", "fmin") for f in ("", "f")}):
         return ""
     head, _, rest = MATHS.partition("#define MATHS(")
     ints = rest[rest.index("static inline int64_t") :]

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
     "BLAS", "CHOLESKY", "CUT", "ENTRY", "FRAME", "HEAD", "LOCK", "LU", "MATHS", "NOTHING", "PRODUCT", "ROOM", "ROWS", "STACKS",
-    "SUMS", "VECTORS", "prelude",
+    "SUMS", "VECTORS", "declared", "prelude",
 ]  # fmt: skip
 
-VECTORS = [
-    "exp",
-    "log",
-    "sin",
-    "cos",
-    "tan",
-    "exp2",
-    "expm1",
-    "log2",
-    "log10",
-    "log1p",
-    "sinh",
-    "cosh",
-    "tanh",
-    "cbrt",
-    "asin",
-    "acos",
-    "atan",
-    "asinh",
-    "acosh",
-    "atanh",
-]
+VECTORS = {  # the functions of the C library that have forms for vectors, and how many arguments they take
+    name: count
+    for count, names in enumerate(
+        (
+            "exp log sin cos tan exp2 expm1 log2 log10 log1p sinh cosh tanh cbrt asin acos atan asinh acosh atanh",
+            "pow hypot atan2",
+        ),
+        1,
+    )
+    for name in names.split()
+}
 
 HEAD = r"""
 #include <stdint.h>
@@ -705,8 +696,8 @@ TRSM(float, f, 1)
 """
 
 MATHS = r"""
-extern double pow(double, double), fmod(double, double), hypot(double, double), atan2(double, double);
-extern float powf(float, float), fmodf(float, float), hypotf(float, float), atan2f(float, float);
+extern double fmod(double, double);
+extern float fmodf(float, float);
 #define fabs __builtin_fabs
 #define fabsf __builtin_fabsf
 #define copysign __builtin_copysign
@@ -801,13 +792,18 @@ PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
 """
 
 
+def declared(mark: str, name: str, types: Sequence[tuple[str, str]] = (("double", ""), ("float", "f"))) -> str:
+    """The declaration of a function that has a form for vectors, for doubles and floats; `mark` says that to the compiler."""
+    return " ".join(f"extern {mark}{t} {name}{s}({', '.join([t] * VECTORS[name])});" for t, s in types)
+
+
 def prelude(vectors: bool, text: str | None = None) -> str:
     """The head of a kernel of this text (None: of any); one that shares loops among threads brings the pool.
 
     With `vectors` the maths of the C library has forms for vectors (glibc's libmvec).
     """
     mark = '__attribute__((simd("notinbranch"))) ' if vectors else ""
-    names = [f"extern {mark}double {name}(double); extern {mark}float {name}f(float);" for name in VECTORS]
+    names = [declared(mark, name) for name in VECTORS]
     threads = "".join(
         [part for part, sign in ((ROWS, "rows_of("), (THREADS, "share(")) if text is None or sign in text]
     )
