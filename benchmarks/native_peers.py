@@ -114,7 +114,7 @@ def until_native() -> None:
             for who, module in (("numpy", "numpy"), ("jax", "jax.numpy")):
                 text = f"import {module} as np\n\n" + _straight("short", 7) + _straight("long", operations)
                 Path(folder, f"of_{who}.py").write_text(text, encoding="utf-8")
-            for _ in range(1 if is_tiny() else 3):
+            for _ in range(1 if is_tiny() or operations > 1_000 else 3):
                 for who in ("native", *["jax.jit"] * HAS_JAX):
                     command = [sys.executable, "-P", "-c", _UNTIL_NATIVE.format(folder=folder, who=who)]
                     done = subprocess.run(command, capture_output=True, text=True, check=True)
