@@ -384,18 +384,18 @@ def mixture(np: Any, loop: Any) -> Any:
 
 
 def mixture_by_hand(log_weights: Array, means: Array, x: Array) -> Any:
-    """The shares of the clusters in each point, which are the slopes; distances by a product."""
-    scores = x @ means.T
-    scores += log_weights - 0.5 * numpy.einsum("kd,kd->k", means, means)
-    scores -= 0.5 * numpy.einsum("nd,nd->n", x, x)[:, None]
+    """The shares of the clusters in each point, which are the slopes, by one exponential."""
+    d = x[:, None, :] - means
+    scores = numpy.einsum("nkd,nkd->nk", d, d)
+    scores *= -0.5
+    scores += log_weights
     top = scores.max(axis=1)
     scores -= top[:, None]
     numpy.exp(scores, out=scores)
     total = scores.sum(axis=1)
     value = top.sum() + numpy.log(total).sum()
     scores /= total[:, None]
-    shares = scores.sum(axis=0)
-    return value, (shares, scores.T @ x - shares[:, None] * means)
+    return value, (scores.sum(axis=0), numpy.einsum("nk,nkd->kd", scores, d))
 
 
 def recurrent_network(np: Any, loop: Any) -> Any:
