@@ -6,6 +6,7 @@ same at every size that one source serves.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from ....runtime.ir.graph import Call, Graph, Type, Value, map_values
 from ....runtime.ir.infer import infer
 from ....runtime.ir.known_ops import GETITEM, MATMUL
 from ....runtime.ir.opcodes import COND, LISTED, PARTS, ROWS, SCAN, regions_of
-from ....runtime.ops import Kind
+from ....runtime.ops import Kind, Op
 from ....runtime.registry import require
 from ....runtime.rules.control import SHAPE, SIZE
 from ..passes.scans import Scan
@@ -135,9 +136,11 @@ class SharedLengths:
 
     def _by_element(self, values: list[Value]) -> None:
         for k in range(1, 1 + max(map(_ndim, values), default=0)):
-            axes = [(v, _ndim(v) - k) for v in values if _ndim(v) >= k]
-            for one, other in itertools.combinations(axes, 2):
-                self._join(one, other)
+            first: dict[int, Axis] = {}  # of each length
+            for axis in [(v, _ndim(v) - k) for v in values if _ndim(v) >= k]:
+                one = first.setdefault(_length(axis), axis)
+                if one is not axis:
+                    self._join(one, axis)
 
     def _rows(self, call: Call) -> None:
         """An array of the items of a list."""
@@ -164,7 +167,7 @@ class SharedLengths:
 
     def _made(self, call: Call) -> None:
         """A new array of the lengths of others."""
-        for out in call.outs[:1]:
+        for out in call.outs[:1] if _has_shape(call.op) else ():
             given = zip(call.op.params, call.args, strict=False)
             for shape in itertools.chain.from_iterable(_tuples(a) for p, a in given if p.name == "shape"):
                 if isinstance(shape, Value) and shape in self._shapes:
@@ -197,6 +200,11 @@ def _shapes(call: Call, arrays: list[Value], lengths: tuple[int, ...]) -> list[t
 
     found = infer(call.op, tuple([map_values(a, other) for a in call.args]))
     return [] if found is None else [one.shape for one in found]
+
+
+@functools.cache
+def _has_shape(op: Op) -> bool:
+    return any(p.name == "shape" for p in op.params)
 
 
 def _is_by_element(function: Any) -> bool:

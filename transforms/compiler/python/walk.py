@@ -552,6 +552,8 @@ class Walk:
     def excess(self, tree: Any, call: Call) -> int:
         """By how many columns the expression of a call is too long; what has rows for its arguments anyway needs one of them."""
         found = width(tree) + self.margin(call) - WIDTH
+        if found <= 0:
+            return found
         parts = [v for v in dict.fromkeys(call.reads) if v in self.nested and self.saves_width(v)]
         saved = sum(width(self.trees[v]) - len(self.naming.wished(v)) for v in parts)
         if found <= saved or not (isinstance(tree, gast.Call) and is_dotted(tree.func)):
