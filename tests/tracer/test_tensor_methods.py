@@ -367,7 +367,8 @@ def test_numbers_in_captured_code_are_no_strangers() -> None:
 def test_methods_load_when_first_asked_for() -> None:
     """A first Tensor loads none of their modules."""
     program = (
-        "import sys, gradscribe as gs; gs.tensor(1.0); print([m for m in sys.modules if 'tracer.tensors.torch_' in m or m.endswith('samplers')]);"
+        "import sys, gradscribe as gs; gs.tensor(1.0);"
+        "print([m for m in sys.modules if 'tracer.tensors.torch_' in m or m.endswith('samplers')]);"
         "gs.tensor([1.0]).addcmul(gs.tensor([1.0]), 2.0); print([m for m in sys.modules if 'tracer.tensors.torch_' in m])"
     )
     found = subprocess.run(
