@@ -7,7 +7,6 @@ remember. Its lines stand in the source of compiled steps, as a user's do.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -115,7 +114,7 @@ class Adam(Optimizer):
             square = np.maximum(old["max_exp_avg_sq"], square)
             new["max_exp_avg_sq"] = square
         size = lr / (1 - beta1**step)
-        correction = math.sqrt(1 - beta2**step)
+        correction = (1 - beta2**step) ** 0.5
         param = param - size * mean / (np.sqrt(square) / correction + eps)
         return param, new
 
@@ -359,7 +358,7 @@ class RAdam(Optimizer):
         length = longest - 2 * step * fading / (1 - fading)
         if length > 5:
             settled = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length) * (1 - fading)
-            param = param - size * math.sqrt(settled) * mean / (np.sqrt(square) + eps)
+            param = param - size * settled**0.5 * mean / (np.sqrt(square) + eps)
         else:
             param = param - size * mean
         return param, {"exp_avg": mean, "exp_avg_sq": square}

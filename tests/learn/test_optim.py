@@ -419,3 +419,19 @@ def test_the_leaf_that_is_no_float_is_named(run: Any) -> None:
 
     with pytest.raises(gs.DtypeError, match=r"argument 0 of `loss` holds dtype int64 at \['layers'\]\[1\]\."):
         run(gs.grad(loss))(params)
+
+
+@pytest.mark.parametrize("make", [gs.optim.Adam, gs.optim.RAdam, gs.optim.NAdam])
+def test_a_gradient_by_the_second_beta_is_not_lost(make: Any) -> None:
+    def loss(beta: Any) -> Any:
+        opt = make(lr=0.1, betas=(0.9, beta))
+        params, state = np.ones(2), opt.init(np.ones(2))
+        for k in range(8):
+            params, state = opt.update(params, np.array([1.0, -2.0 + k]), state)
+        return np.sum(params)
+
+    beta = gs.tensor(0.99, requires_grad=True)
+    loss(beta).backward()
+    expected = (loss(0.99 + 1e-6) - loss(0.99 - 1e-6)) / 2e-6
+    np.testing.assert_allclose(beta.grad, expected, rtol=1e-5)
+    np.testing.assert_allclose(gs.grad(loss)(0.99), expected, rtol=1e-5)
