@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).parent))
 
 import numpy as np  # noqa: E402
 from timing import interleaved, is_tiny, per_call, report  # noqa: E402
-from workloads import WORKLOADS, plain_loop  # noqa: E402
+from workloads import WORKLOADS, mixture, plain_loop, rosenbrock, waves  # noqa: E402
 
 import gradscribe as gs  # noqa: E402
 
@@ -27,29 +27,12 @@ def linear_and_bce(w: Array, b: Array, x: Array, y: Array) -> Array:
     return np.mean(np.logaddexp(0.0, z) - y * z)
 
 
-def rosenbrock(x: Array) -> Array:
-    """The banana valley in many dimensions."""
-    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
-
-
 def grown(x: Array) -> Array:
     """A loop whose end the numbers decide."""
     y = x
     while np.sum(y) < 1000.0:
         y = y * 1.1 + 0.01 * np.sin(y)
     return np.sum(y * y)
-
-
-def waves(x: Array) -> Array:
-    """A chain of functions of many numbers."""
-    return np.sum(np.sin(x) * np.exp(-0.5 * x * x) + np.tanh(x))
-
-
-def mixture(log_weights: Array, means: Array, x: Array) -> Array:
-    """The log-likelihood of a Gaussian mixture."""
-    logits = log_weights - 0.5 * np.sum((x[:, None, :] - means) ** 2, axis=2)
-    top = np.max(logits, axis=1, keepdims=True)
-    return np.sum(top[:, 0] + np.log(np.sum(np.exp(logits - top), axis=1)))
 
 
 def run(what: str, function: Callable[..., Array], args: tuple[Any, ...], n: int, rounds: int, repeats: int) -> None:
@@ -70,11 +53,11 @@ if __name__ == "__main__":
     rng = np.random.default_rng(0)
     x, w, y = rng.normal(size=(32, 8)), rng.normal(size=8), (rng.random(32) > 0.5) * 1.0
     run("linear and BCE", linear_and_bce, (w, np.float64(0.1), x, y), 2, rounds, repeats)
-    run("Rosenbrock", rosenbrock, (np.linspace(-1.0, 1.0, 10),), 1, rounds, repeats)
+    run("Rosenbrock", rosenbrock(np, plain_loop), (np.linspace(-1.0, 1.0, 10),), 1, rounds, repeats)
     run("a kept while", grown, (np.ones(5),), 1, rounds, max(repeats // 10, 1))
     run(
         "mixture",
-        mixture,
+        mixture(np, plain_loop),
         (np.zeros(5), rng.normal(size=(5, 3)), rng.normal(size=(500, 3))),
         2,
         rounds,
@@ -92,4 +75,11 @@ if __name__ == "__main__":
         given = work.arguments(np.random.default_rng(0), is_tiny())
         run(name, work.make(np, plain_loop), given, len(work.argnums), rounds, 1)
     for dtype in (np.float64, np.float32):
-        run(f"elementwise, {n} of {np.dtype(dtype)}", waves, (rng.normal(size=n).astype(dtype),), 1, rounds, 1)
+        run(
+            f"elementwise, {n} of {np.dtype(dtype)}",
+            waves(np, plain_loop),
+            (rng.normal(size=n).astype(dtype),),
+            1,
+            rounds,
+            1,
+        )

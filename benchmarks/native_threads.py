@@ -16,9 +16,8 @@ os.environ.setdefault("GRADSCRIBE_THREADS", "2")
 sys.path.append(str(Path(__file__).parent))
 
 import numpy as np  # noqa: E402
-from native import mixture, waves  # noqa: E402
 from timing import Times, interleaved, is_tiny  # noqa: E402
-from workloads import WORKLOADS, plain_loop  # noqa: E402
+from workloads import WORKLOADS, mixture, plain_loop, waves  # noqa: E402
 
 import gradscribe as gs  # noqa: E402
 from gradscribe.transforms.compiler.native.threads import resize  # noqa: E402
@@ -91,7 +90,7 @@ if __name__ == "__main__":
     for dtype in (np.float64, np.float32):
         run(
             f"elementwise, {n:,} {np.dtype(dtype)}",
-            waves,
+            waves(np, plain_loop),
             (rng.normal(size=n).astype(dtype),),
             1,
             2 if tiny else 6,
@@ -99,7 +98,8 @@ if __name__ == "__main__":
         )
     given = np.zeros(5), rng.normal(size=(5, 3))
     for size in (500,) if tiny else (500, 20_000):
-        run(f"mixture, {size:,} points", mixture, (*given, rng.normal(size=(size, 3))), 2, 2 if tiny else 20, rounds)
+        points = (*given, rng.normal(size=(size, 3)))
+        run(f"mixture, {size:,} points", mixture(np, plain_loop), points, 2, 2 if tiny else 20, rounds)
     for name in (
         "logistic regression",
         "Runge-Kutta",

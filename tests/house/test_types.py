@@ -93,9 +93,8 @@ def declared_in_face() -> set[str]:
 
 
 def test_the_face_declares_what_it_loads_late() -> None:
-    assert declared_in_face() - {"*"} == {*gs._LATER, *gs._functions()} - {
-        "load"
-    }  # which raises, and names load_exported
+    # `load` raises, and names load_exported
+    assert declared_in_face() - {"*"} == {*gs._LATER, *gs._functions()} - {"load"}
 
 
 @pytest.mark.parametrize("file", typed_names.FILES)

@@ -14,6 +14,7 @@ from .prelude import (
     BLAS,
     CHOLESKY,
     CUT,
+    FLOATS,
     FRAME,
     HEAD,
     LU,
@@ -332,7 +333,7 @@ def _head(text: str) -> str:
         parts.append(VECTOR_MATHS)
         parts += [
             declared("VECTOR ", v, [one]) + "\n"
-            for v in dict.fromkeys(vectors) for one in (("double", ""), ("float", "f")) if re.search(rf"\b{v}{one[1]}\(", whole)
+            for v in dict.fromkeys(vectors) for one in FLOATS if re.search(rf"\b{v}{one[1]}\(", whole)
         ]  # fmt: skip
     return re.sub(
         r"\bstatic inline\b",

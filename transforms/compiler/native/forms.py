@@ -123,15 +123,16 @@ def form_of(op: Op, args: tuple[Any, ...], out: Value) -> Form:
     if result != out.type.dtype:
         raise UnmodelledError  # two numbers of Python's, a dtype that the call states
     text = _UFUNCS[fn]["fib".index(dtypes[0].kind)]
-    exponent = args[1] if fn is np.power or fn is np.float_power else None
-    if fn is np.float_power and not isinstance(exponent, (float, np.floating)):
-        exponent = None
+    exponent = args[1] if fn in (np.power, np.float_power) else None
+    fraction = float(exponent) if isinstance(exponent, (float, np.floating)) else None
+    if fn is np.float_power:
+        exponent = fraction
     if exponent is not None and not isinstance(exponent, Value) and exponent in _POWERS:
         text = _POWERS[int(exponent)] if dtypes[0].kind == "f" or exponent > 0 else ""
     elif type(exponent) is float and exponent == 0.5 and dtypes[0].kind == "f" and _is_root(op, args[0]):
         text = _UFUNCS[np.sqrt][0]
-    elif isinstance(exponent, (float, np.floating)) and dtypes[0].kind == "f":
-        text = _ROOTS.get(float(exponent), text)
+    elif fraction is not None and dtypes[0].kind == "f":
+        text = _ROOTS.get(fraction, text)
     if not text or len(set(dtypes)) > 1:
         raise UnmodelledError
     return Form(_filled(text, dtypes[0]), dtypes, result)

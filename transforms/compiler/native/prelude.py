@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 __all__ = [
-    "BLAS", "CHOLESKY", "CUT", "ENTRY", "FRAME", "HEAD", "LOCK", "LU", "MATHS", "NOTHING", "PRODUCT", "ROOM", "ROWS", "STACKS",
-    "SUMS", "VECTORS", "declared", "prelude",
+    "BLAS", "CHOLESKY", "CUT", "ENTRY", "FLOATS", "FRAME", "HEAD", "LOCK", "LU", "MATHS",
+    "NOTHING", "PRODUCT", "ROOM", "ROWS", "STACKS", "SUMS", "VECTORS", "declared", "prelude",
 ]  # fmt: skip
 
 VECTORS = {  # the functions of the C library that have forms for vectors, and how many arguments they take
@@ -389,32 +389,29 @@ static int64_t lend_stack(Stack *s, Left *left)
     int64_t *rows = __atomic_exchange_n(&left->rows, 0, __ATOMIC_ACQ_REL);
     int64_t *chunk = __atomic_exchange_n(&left->chunk, 0, __ATOMIC_ACQ_REL);
     memset(s, 0, sizeof *s);
-    if (rows) { s->rows = rows; s->room = rows[0]; s->width = rows[1]; lent += 8 * s->room * s->width; }
-    if (chunk) { s->chunk = (char *)chunk; s->cap = chunk[1]; s->used = 64; lent += s->cap; chunk[0] = 0; }
+    if (rows) { s->rows = rows; s->width = rows[0]; s->room = rows[1] / (8 * s->width); lent += rows[1]; }
+    if (chunk) { s->chunk = (char *)chunk; s->cap = chunk[1]; s->used = 64; lent += s->cap; }
     return lent;
 }
-static int is_kept(const State *st, int64_t bytes)
-{
-    if (bytes >= KEPT_FROM && __atomic_add_fetch(st->kept, bytes, __ATOMIC_RELAXED) <= KEEP) return 1;
-    if (bytes >= KEPT_FROM) __atomic_sub_fetch(st->kept, bytes, __ATOMIC_RELAXED);
-    return 0;
+static int leave_block(const State *st, int64_t **place, int64_t *block, int64_t first, int64_t bytes)
+{   /* whether the next call is to find it: not what is small, nor what is too much for all kernels */
+    if (!block || bytes < KEPT_FROM) return 0;
+    if (__atomic_add_fetch(st->kept, bytes, __ATOMIC_RELAXED) > KEEP) {
+        __atomic_sub_fetch(st->kept, bytes, __ATOMIC_RELAXED);
+        return 0;
+    }
+    block[0] = first;
+    block[1] = bytes;
+    block = __atomic_exchange_n(place, block, __ATOMIC_ACQ_REL);
+    if (block) { __atomic_sub_fetch(st->kept, block[1], __ATOMIC_RELAXED); free(block); }
+    return 1;
 }
 static void leave_stack(const State *st, Stack *s, Left *left, int64_t lent)
 {
-    int64_t *rows = s->rows, *chunk = (int64_t *)s->chunk, bytes = 8 * s->room * s->width;
+    char *before = s->chunk ? *(char **)s->chunk : 0;
     if (lent) __atomic_sub_fetch(st->kept, lent, __ATOMIC_RELAXED);
-    if (s->depth == 0 && rows && is_kept(st, bytes)) {
-        s->rows = 0;
-        rows[0] = s->room;
-        rows[1] = s->width;
-        rows = __atomic_exchange_n(&left->rows, rows, __ATOMIC_ACQ_REL);
-        if (rows) { __atomic_sub_fetch(st->kept, 8 * rows[0] * rows[1], __ATOMIC_RELAXED); free(rows); }
-    }
-    if (s->depth == 0 && chunk && is_kept(st, chunk[1])) {
-        s->chunk = *(char **)chunk;
-        chunk = __atomic_exchange_n(&left->chunk, chunk, __ATOMIC_ACQ_REL);
-        if (chunk) { __atomic_sub_fetch(st->kept, chunk[1], __ATOMIC_RELAXED); free(chunk); }
-    }
+    if (!s->depth && leave_block(st, &left->rows, s->rows, s->width, 8 * s->room * s->width)) s->rows = 0;
+    if (!s->depth && leave_block(st, &left->chunk, (int64_t *)s->chunk, 0, s->cap)) s->chunk = before;
     clear_stack(s);
 }
 """
@@ -792,7 +789,10 @@ PyObject *entry(PyObject *self, PyObject *const *a, int64_t n)
 """
 
 
-def declared(mark: str, name: str, types: Sequence[tuple[str, str]] = (("double", ""), ("float", "f"))) -> str:
+FLOATS = (("double", ""), ("float", "f"))  # of C, and what the names of their functions end with
+
+
+def declared(mark: str, name: str, types: Sequence[tuple[str, str]] = FLOATS) -> str:
     """The declaration of a function that has a form for vectors, for doubles and floats; `mark` says that to the compiler."""
     return " ".join(f"extern {mark}{t} {name}{s}({', '.join([t] * VECTORS[name])});" for t, s in types)
 

@@ -125,7 +125,7 @@ class _Check:
         for v in values:
             name = self.variables.get(v)
             if name is not None:
-                self.holder[name] = self.same.get(v, v)
+                self.holder[name] = self.origin(v)
 
     def alike(self, pairs: Iterable[tuple[Any, Value]]) -> None:
         """What a block is given is the same value where it has the same variable."""
